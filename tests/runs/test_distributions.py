@@ -12,6 +12,7 @@ import pytest
 from tests.raters.models.endpoint import Answer, Endpoint
 from tests.runs.conftest import MakePlan, case
 from vantage.runs import RunOptions, RunStore, run
+from vantage.runs.records import SCORED, servings
 
 LETTERS = dict(zip("BCDEFGH", (0.02, 0.03, 0.05, 0.1, 0.3, 0.4, 0.05), strict=True))
 CODES = dict(zip(LETTERS, range(-3, 4), strict=True))
@@ -58,6 +59,9 @@ def test_the_summary_tells_the_mass_and_what_failed_is_not_sent_again(
     assert "would begin with 'The'" in judged["reply"][0]
     assert [outcome.tally.mass[0], outcome.tally.mass[-1]] == pytest.approx([0.0, 0.9])
     assert "1 of 4 had less than 50 % and counts as failed" in outcome.tally.notes[-1]
+    # A first token is no reply, so there is none that could have broken off.
+    assert not any("finish reason" in note for note in outcome.judged[0].notes)
+    assert [(one.reason, one.calls) for one in servings(store, outcome.run)] == [(SCORED, 4)]
     again = run(plan(4, "scoring"), store)
     assert (again.tally.sent, len(endpoint.requests)) == (0, 4)
     lenient = run(plan(4, "scoring", min_mass=0.0), store, RunOptions())

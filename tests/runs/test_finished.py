@@ -308,7 +308,7 @@ def test_the_layout_says_where_each_request_stands(by_group: bool) -> None:
     places = list(zip(*(each.tolist() for each in layout.places(orders)), strict=True))
     assert len(set(places)) == len(orders)
     for item in range(4):
-        within = [places[order] for order in layout.orders(item)]
+        within = [place for place in places if place[0] == item]
         assert within == [(item, group, sample) for group in range(3) for sample in range(layout.samples)]
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -164,6 +165,18 @@ def test_a_fallback_is_another_rater_and_never_silent(store: RunStore, endpoint:
     assert (row["model"], row["fallback_for"]) == ("openai:rich", "openai:poor+zero-shot")
     assert not outcome.complete
     assert "refuses the key" in outcome.tally.ended
+
+
+def test_a_fallback_is_not_asked_about_what_the_corpus_has_already(store: RunStore, endpoint: Endpoint) -> None:
+    begun = fleet(endpoint, 20, "gone").parts[0]
+    first = RunPlan((replace(begun, corpus=begun.corpus.filter(item=[f"i{n:04}" for n in range(5)])),))
+    rated = added(begun.corpus, *run(first, store).judged)
+    endpoint.reply = lambda body: Answer(status=401, error={"message": "revoked"}) if body["model"] == "gone" else "2"
+    asked = RunPlan.of(rated, begun.rater, "warmth-competence", questions=("trust",))
+    outcome = run(asked, store, RunOptions(fallbacks=("openai:rich",)))
+    rich = outcome.judged[1].judgments
+    assert sorted(rich["item"]) == [f"i{n:04}" for n in range(5, 20)]
+    assert "the 15 items that openai:gone+zero-shot has not judged" in " ".join(outcome.judged[0].notes)
 
 
 @pytest.mark.usefixtures("hasty")

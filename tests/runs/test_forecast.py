@@ -15,7 +15,7 @@ from vantage.raters import Personas
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.raters.models.probe import ModelProfile, probe
 from vantage.runs import RunOptions, RunPlan, RunStore, added, run
-from vantage.runs.forecast import ASSUMED, CLARIFYING, LATENCY, SHARED, SPEED, TIMED, UNTIMED, Forecast
+from vantage.runs.forecast import ASSUMED, CLARIFYING, LATENCY, SHARED, SPEED, TIMED, UNKNOWN, UNTIMED, Forecast
 from vantage.runs.profiles import keep
 from vantage.runs.records import ledger
 
@@ -129,6 +129,8 @@ def test_time_follows_concurrency_and_limits() -> None:
 def test_what_was_assumed_is_told() -> None:
     assert forecast(ChatRater("openai:x")).assumptions == [CLARIFYING]
     assert forecast(ChatRater("openai:x", "two-step")).assumptions == [ASSUMED["why"], CLARIFYING]
+    assert UNKNOWN.format(model="openai:x") in forecast(ChatRater("openai:x")).notes
+    assert not any("Nothing is known" in note for note in forecast(ChatRater("embedded")).notes)
     found = Forecast()
     found.add(RunPlan(()), "never said of nothing")
     assert (found.assumptions, found.notes, found.total.calls) == ([], [], 0)

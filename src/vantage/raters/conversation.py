@@ -27,6 +27,7 @@ from vantage.raters.models.dialects import split_thinking
 from vantage.raters.prompts import RELEVANT
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 from vantage.raters.replies.numbers import NUMERIC
+from vantage.raters.replies.reply import unparsed
 from vantage.raters.templates import Template
 from vantage.scales import Scale
 
@@ -328,24 +329,24 @@ def read_reply(
     >>> read_reply(Completion("", "filtered"), [question], "")["sarcasm-rating"].status
     'refused'
     """
-    if completion.finish == "failed":
-        return {question.id: ParsedReply(None, "failed", None, "failed") for question in questions}
-    if completion.finish == "broken":
-        # What was going to be said is not known, so nothing of it is an answer.
-        return {question.id: ParsedReply(None, "failed", None, "broken-off") for question in questions}
-    if completion.finish == "filtered":
-        return {
-            question.id: ParsedReply(None, "refused", completion.category or None, "filtered") for question in questions
-        }
     answer, thought = _parted(completion)
-    if not answer.strip() and (thought or completion.reasoning_tokens):
-        # All tokens went into thinking: there is no answer to be read, and the summary says what to do.
-        return {question.id: ParsedReply(None, "unparsed", None, "thinking") for question in questions}
     cut = completion.finish == "length"
-    if split_thinking(completion.text).open:
+    none: ParsedReply | None = None
+    if completion.finish == "failed":
+        none = ParsedReply(None, "failed", None, "failed")
+    elif completion.finish == "broken":
+        # What was going to be said is not known, so nothing of it is an answer.
+        none = ParsedReply(None, "failed", None, "broken-off")
+    elif completion.finish == "filtered":
+        none = ParsedReply(None, "refused", completion.category or None, "filtered")
+    elif not answer.strip() and (thought or completion.reasoning_tokens):
+        # All tokens went into thinking: there is no answer to be read, and the summary says what to do.
+        none = unparsed("thinking")
+    elif split_thinking(completion.text).open:
         # Whether the thinking has come to its end is not known, nor then which words are the answer.
-        rule = "thinking" if cut else "unclosed-thinking"
-        return {question.id: ParsedReply(None, "unparsed", None, rule) for question in questions}
+        none = unparsed("thinking" if cut else "unclosed-thinking")
+    if none is not None:
+        return {question.id: none for question in questions}
     if template is not None:
         return {questions[0].id: template.read(answer, questions[0], source, cut=cut)}
     if len(questions) == 1:
@@ -365,7 +366,7 @@ def as_offered(reply: ParsedReply, scale: Scale) -> ParsedReply:
     """
     form = reply.rule.rpartition(":")[2]
     uncalled = "letter" if form == "letter" else "other-scale" if form in NUMERIC and scale.named else ""
-    return ParsedReply(None, "unparsed", None, uncalled) if uncalled else reply
+    return unparsed(uncalled) if uncalled else reply
 
 
 def _parted(completion: Completion) -> tuple[str, str]:

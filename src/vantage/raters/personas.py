@@ -163,10 +163,9 @@ class ControlPart(DocumentPart):
     experiences: list[Line] = Field(default_factory=list)
 
 
-class PersonaPart(DocumentPart):
+class PersonaPart(ControlPart):
     """A persona of the file; all of it is needed, so that personas can be compared."""
 
-    id: Id
     name: Line
     age: Annotated[int, Field(ge=16, le=110)]
     gender: Line
@@ -178,7 +177,6 @@ class PersonaPart(DocumentPart):
     values: Annotated[list[Line], Field(min_length=1)]
     experiences: Annotated[list[Line], Field(min_length=1)]
     temperament: Line
-    description: Line
 
 
 class PersonaFile(DocumentPart):

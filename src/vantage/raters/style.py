@@ -33,16 +33,7 @@ from vantage.errors import InputError, nearest
 Voice = Literal["", "persona", "selective-persona", "perspective", "history"]
 
 FORMS: Final = (
-    "few-shot",
-    "reasoning",
-    "answer-first",
-    "two-step",
-    "scoring",
-    "sampling",
-    "together",
-    "json",
-    "free",
-    "coarse",
+    *("few-shot", "reasoning", "answer-first", "two-step", "scoring", "sampling", "together", "json", "free", "coarse"),
 )
 VOICES: Final = ("persona", "selective-persona", "perspective", "history")
 PARTS: Final = ("zero-shot", *FORMS, *VOICES)

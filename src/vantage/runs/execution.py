@@ -28,7 +28,7 @@ from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.prices import discounted, price_of
 from vantage.runs.profiles import kept, suited, told_prices
-from vantage.runs.records import Serving, State, begin, changes, end, ledger, open_sitting, servings
+from vantage.runs.records import SCORED, Serving, State, begin, changes, end, ledger, open_sitting, servings
 from vantage.runs.source import CallSource, PartProgress
 from vantage.runs.store import RunStore
 from vantage.runs.tally import RunTally
@@ -160,9 +160,8 @@ def _left_to(model: str, outcome: Outcome, store: RunStore) -> list[PlanPart]:
     parts: list[PlanPart] = []
     for judged in [one for one in outcome.judged if one.broken and not outcome.interrupted]:
         part, rater = judged.part, judged.rater
-        whole = len(part.asked) * rater.repetitions
-        done = judged.judgments.group_by("item").len().filter(pl.col("len") >= whole)["item"].implode()
-        items = part.corpus.items.filter(~pl.col("item").is_in(done))["item"].to_list()
+        done = part.done()
+        items = part.open(pl.concat([done, judged.judgments.select(done.columns)]).unique())["item"].to_list()
         # Settings are those of a kind of model: an address of one is none of another.
         same = model.partition(":")[0] == rater.model_name.partition(":")[0]
         other = replace(rater, model=model, name="", settings=rater.settings if same else {})
@@ -189,7 +188,7 @@ def _tell_served(outcome: Outcome, rows: list[Serving]) -> None:
         versions = (" ".join(filter(None, (row.served, row.provider, row.fingerprint))) for row in mine)
         judged.served = list(dict.fromkeys(filter(None, versions)))
         judged.notes += [caveat for caveat in caveats if caveat.startswith(f"{name} ")]
-        if broken := [row for row in mine if row.reason not in COMPLETE]:
+        if broken := [row for row in mine if row.reason not in (*COMPLETE, SCORED)]:
             reasons = ", ".join(f"'{row.reason or 'none'}' ({row.calls:,})" for row in broken)
             judged.notes.append(f"Replies of {name} that ended otherwise than complete, by finish reason: {reasons}.")
 

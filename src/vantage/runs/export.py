@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,11 @@ from vantage.runs.tables import FACTS, FINISHES, among, unpacked
 PART: Final = 5000
 _ROLES: Final = {"s": "system", "u": "user", "a": "assistant"}
 EVIDENCE: Final = (*FACTS, "options", "request")
+_ASKED: Final = (
+    *("id", "key", "run", "at", "context", "messages", "item", "question", "sample", "attempt", "seed", "tries"),
+    "milliseconds",
+)
+_REPLY: Final = ("finish", "reply", "scores", "prompt_tokens", "completion_tokens")
 COLUMNS: Final[dict[str, Any]] = {
     "key": pl.String,
     "run": pl.Int64,
@@ -42,26 +47,24 @@ def calls(
     store: RunStore, *, run: int | None = None, item: str | None = None, limit: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """Stored calls with their prompts, replies first, then failures: of one run, of one item, or all."""
-    texts = _Texts(store)
-    columns = "id, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds"
-    reply = "finish, reply, scores, prompt_tokens, completion_tokens"
-    left = limit
-    for table, more in (("calls", reply), ("failures", "error")):
+    texts, left = _Texts(store), limit
+    for table, more in (("calls", _REPLY), ("failures", ("error",))):
+        names = (*_ASKED, *more)
         where = "" if run is None else " AND run = :run"
         if run is not None and table == "calls":
             where = " AND (run = :run OR id IN (SELECT call FROM uses WHERE uses.run = :run))"
         where += "" if item is None else " AND item = :item"
         last = 0
         while left is None or left > 0:
-            sql = f"SELECT {columns}, {more} FROM {table} WHERE id > :last{where} ORDER BY id LIMIT :most"  # noqa: S608
+            sql = f"SELECT {', '.join(names)} FROM {table} WHERE id > :last{where} ORDER BY id LIMIT :most"  # noqa: S608
             most = PART if left is None else min(left, PART)
             rows = store.select(sql, {"last": last, "run": run, "item": item, "most": most})
             if not rows:
                 break
             last, left = rows[-1][0], left if left is None else left - len(rows)
-            texts.load(rows)
-            for row in rows:
-                yield texts.call(row)
+            stored = [dict(zip(names, row, strict=True)) for row in rows]
+            texts.load(stored)
+            yield from map(texts.call, stored)
 
 
 class _Texts:
@@ -73,53 +76,39 @@ class _Texts:
         self._details: dict[bytes, tuple[Any, ...]] = {}
         self._evidence: dict[bytes, dict[str, Any]] = {}
 
-    def load(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        wanted = {row[4] for row in rows} | {int(word[1:]) for row in rows for word in row[5].split()}
+    def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        wanted = {row["context"] for row in rows} | {int(word[1:]) for row in rows for word in row["messages"].split()}
         self._known = {id_: text for id_, text in self._known.items() if id_ in wanted}
         missing = [id_ for id_ in wanted if id_ not in self._known]
         bodies = among(self._store.select, "SELECT id, body FROM texts WHERE id IN ({})", missing)
         self._known |= {id_: unpacked(body) for id_, body in bodies}
-        self._details = self._store.details([row[1] for row in rows])
-        self._evidence = self._store.evidence([row[1] for row in rows])
+        keys = [row["key"] for row in rows]
+        self._details, self._evidence = self._store.details(keys), self._store.evidence(keys)
 
-    def call(self, row: tuple[Any, ...]) -> dict[str, Any]:
-        _, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds, *more = row
+    def call(self, row: Mapping[str, Any]) -> dict[str, Any]:
         # The settings of a call can be missing only from a store that was recovered from a damaged one.
-        shared = json.loads(self._known.get(context, "{}"))
-        failed = len(more) == 1
-        finish, reply, scores, *tokens = ("failed", None, None, 0, 0) if failed else more
-        thinking, category, cached, thought = self._details.get(key, ("", "", 0, 0))
-        known = self._evidence.get(key, {})
-        about = {name: shared.get(name) for name in ("rater", "model", "instrument", "condition", "persona", "step")}
-        return {
-            "key": key.hex(),
-            "run": run,
-            "at": datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds"),
-            **about,
-            "version": str(shared.get("version", "")),
-            "item": item,
-            "question": question,
-            "sample": sample,
-            "attempt": attempt,
-            "seed": seed,
-            "finish": FINISHES.get(finish, "failed"),
+        shared = json.loads(self._known.get(row["context"], "{}"))
+        thinking, category, cached, thought = self._details.get(row["key"], ("", "", 0, 0))
+        known, words, answered = self._evidence.get(row["key"], {}), row["messages"].split(), "reply" in row
+        told = {
             **{name: known.get(name) or None for name in EVIDENCE},
-            "reply": None if reply is None else unpacked(reply),
+            "key": row["key"].hex(),
+            "at": datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="milliseconds"),
+            "version": str(shared.get("version", "")),
+            "finish": FINISHES.get(row.get("finish", ""), "failed"),
+            "reply": unpacked(row["reply"]) if answered else None,
             "thinking": unpacked(thinking) or None,
             "category": category or None,
-            "error": more[0] if failed else None,
-            "scores": None if scores is None else _finite(scores),
-            "prompt_tokens": tokens[0],
-            "completion_tokens": tokens[1],
+            "scores": _finite(row["scores"]) if row.get("scores") is not None else None,
+            **({} if answered else {"prompt_tokens": 0, "completion_tokens": 0}),
             "cached_tokens": cached,
             "reasoning_tokens": thought,
-            "tries": tries,
-            "seconds": milliseconds / 1000,
+            "seconds": row["milliseconds"] / 1000,
             "settings": json.dumps(shared, ensure_ascii=False),
-            "messages": [
-                {"role": _ROLES[word[0]], "content": self._known.get(int(word[1:]), "")} for word in messages.split()
-            ],
+            "messages": [{"role": _ROLES[one[0]], "content": self._known.get(int(one[1:]), "")} for one in words],
         }
+        every = {**shared, **row, **told}
+        return {name: every.get(name) for name in COLUMNS}
 
 
 def _finite(scores: bytes) -> list[float | None]:

@@ -69,13 +69,6 @@ class Layout:
         each = self.groups * self.samples
         return orders // each, orders % each // self.samples, orders % self.samples
 
-    def orders(self, item: int) -> Numbers:
-        """The places of all requests about one item, in the order in which these are planned for it alone."""
-        within = np.arange(self.groups * self.samples)
-        if not self.by_group:
-            return item * self.groups * self.samples + within
-        return within // self.samples * self.items * self.samples + item * self.samples + within % self.samples
-
 
 class FinishedParts:
     """The parts of plans that a store knows to be finished."""
@@ -187,12 +180,12 @@ class FinishedParts:
 
     def _still(self, part: PlanPart, keys: Keys, conversations: Conversations, calls: Numbers) -> bool:
         """Whether requests about some items, written anew, are the ones that were asked: code may change as well."""
-        items, layout = part.corpus.items, Layout.of(part)
+        items, (of_item, _, _) = part.corpus.items, Layout.of(part).places(np.arange(len(calls)))
         for place in sorted({int(place) for place in np.linspace(0, len(items) - 1, _TRIED)}) if len(items) else ():
             planned = part.rater.plan(
                 part.corpus, part.used, questions=part.asked, condition=part.condition, items=items[place : place + 1]
             )
-            numbers = calls[layout.orders(place)].tolist()
+            numbers = calls[of_item == place].tolist()
             stored = dict(among(self._store.select, "SELECT id, key FROM calls WHERE id IN ({})", numbers))
             asked = [keys.call(next(conversations.about(call))).key for call in planned]
             if asked != [stored.get(number) for number in numbers]:

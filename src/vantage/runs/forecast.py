@@ -19,6 +19,7 @@ from vantage.raters.chat import REASON_TOKENS, ChatRater
 from vantage.raters.contradictions import contradictions
 from vantage.raters.conversation import Ask, Conversations, Step
 from vantage.raters.design import ANSWER_SD, EFFECT_SD
+from vantage.raters.models import is_remote
 from vantage.raters.models.base import Completion
 from vantage.runs.keys import Keys
 from vantage.runs.options import CONCURRENCY, RunOptions
@@ -46,6 +47,10 @@ TOKENS: Final = "Tokens are estimated from the length of the prompts and typical
 TIMED: Final = (
     f"The time of hosted models assumes {LATENCY:g} seconds for each call and {SPEED:g} tokens a second, at the "
     "concurrency and within the limits that are set."
+)
+UNKNOWN: Final = (
+    "Nothing is known of {model} yet. If it thinks before it answers, it writes many times as many tokens; vantage "
+    "models probe {model} with --store finds out."
 )
 UNTIMED: Final = "How long models take that run on this machine is not known before they have run."
 
@@ -140,7 +145,8 @@ class Forecast:
             return []
         untimed = any(one.seconds is None for one in self.estimates)
         timed = any(one.model.startswith("openai:") and one.seconds is not None for one in self.estimates)
-        return [*self.assumptions, TOKENS, *([TIMED] if timed else []), *([UNTIMED] if untimed else [])]
+        unknown = [UNKNOWN.format(model=name) for name, use in self._uses.items() if is_remote(name) and not use.source]
+        return [*self.assumptions, TOKENS, *unknown, *([TIMED] if timed else []), *([UNTIMED] if untimed else [])]
 
     def _walk(self, part: PlanPart, mine: Estimate) -> None:
         """Goes through the conversations of a part and counts the calls that were not counted before."""

@@ -127,21 +127,17 @@ class PlanPart:
 
     def calls(self, done: pl.DataFrame) -> Iterator[PlannedCall]:
         """The first requests whose judgments are not all done."""
-        wanted = self._wanted(done)
-        counts = wanted.group_by("item").len()
-        whole = len(self.asked) * self.rater.repetitions
-        complete = counts.filter(pl.col("len") >= whole)
-        items = self.corpus.items.join(complete, on="item", how="anti", maintain_order="left")
+        items = self.open(done)
         # Only items that are done in part need a closer look, and at most times these are few.
-        partly = wanted.join(counts.filter(pl.col("len") < whole), on="item", how="semi")
-        return self.rater.plan(
-            self.corpus,
-            self.used,
-            questions=self.asked,
-            condition=self.condition,
-            items=items,
-            done=frozenset(partly.iter_rows()),
-        )
+        partly = self._wanted(done).join(items.select("item"), on="item", how="semi")
+        how: dict[str, Any] = {"questions": self.asked, "condition": self.condition}
+        return self.rater.plan(self.corpus, self.used, **how, items=items, done=frozenset(partly.iter_rows()))
+
+    def open(self, done: pl.DataFrame) -> pl.DataFrame:
+        """The items about which something is still to be asked."""
+        counts = self._wanted(done).group_by("item").len()
+        complete = counts.filter(pl.col("len") >= len(self.asked) * self.rater.repetitions)
+        return self.corpus.items.join(complete, on="item", how="anti", maintain_order="left")
 
     def described(self) -> dict[str, Any]:
         """What is asked of whom, as plain data."""

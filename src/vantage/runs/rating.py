@@ -16,6 +16,7 @@ from vantage.errors import VantageError
 from vantage.instruments import Instrument
 from vantage.raters.asked import varied
 from vantage.raters.chat import ChatRater
+from vantage.raters.conversation import CLARIFIED
 from vantage.runs.execution import JudgedPart, Outcome, run
 from vantage.runs.keys import settings
 from vantage.runs.options import RunOptions
@@ -135,6 +136,7 @@ def _summary(judged: JudgedPart) -> dict[str, Any]:
         "rater": judged.rater.id,
         "calls": judged.calls,
         **{status: statuses.get(status, 0) for status in COUNTED},
+        "clarified": judged.judgments["rule"].str.starts_with(CLARIFIED).sum(),
         "opted_out": sum(count for status, count in statuses.items() if status not in NO_OPT_OUTS),
         "already_there": judged.skipped,
         "missing": judged.missing,

@@ -12,7 +12,7 @@ import sqlite3
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from vantage._version import __version__
 from vantage.errors import InputError
@@ -149,6 +149,10 @@ def _entries(
     return list(entries.values())
 
 
+SCORED: Final = "scored"
+"""Stands for the reason where options were scored: there is no reply that could end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Serving:
     """What served calls of a run: one row for each model, version and configuration that answered, by reason."""
@@ -168,15 +172,16 @@ def servings(store: RunStore, run: int) -> list[Serving]:
     if not store.has("evidence"):
         return []
     rows = store.select(
-        "SELECT c.body, f.body, COUNT(*), MIN(at), MAX(at) FROM calls JOIN evidence ON evidence.key = calls.key "
-        "JOIN texts c ON c.id = context JOIN texts f ON f.id = facts "
-        "WHERE run = ? OR calls.id IN (SELECT call FROM uses WHERE uses.run = ?) GROUP BY context, facts ORDER BY 4",
+        "SELECT c.body, f.body, scores IS NOT NULL AS scored, COUNT(*), MIN(at), MAX(at) FROM calls "
+        "JOIN evidence ON evidence.key = calls.key JOIN texts c ON c.id = context JOIN texts f ON f.id = facts "
+        "WHERE run = ? OR calls.id IN (SELECT call FROM uses WHERE uses.run = ?) "
+        "GROUP BY context, facts, scored ORDER BY 5",
         (run, run),
     )
     merged: dict[str, Serving] = {}
-    for context, facts, count, first, last in rows:
+    for context, facts, scored, count, first, last in rows:
         known, model = json.loads(unpacked(facts)), str(json.loads(unpacked(context))["model"])
-        named = {name: str(known[name]) for name in FACTS}
+        named = {name: str(known[name]) for name in FACTS} | ({"reason": SCORED} if scored else {})
         one = Serving(model, **named, calls=count, first=first, last=last)
         key = json.dumps(astuple(one)[:5])
         if old := merged.get(key):

@@ -175,6 +175,15 @@ def test_what_cannot_be_compared_is_said() -> None:
         error_gaps(rated().filter(kind="person"), traits=["group"], level="ordinal")
 
 
+def test_a_model_whose_calls_all_failed_has_no_row_and_hides_no_other() -> None:
+    data = rated().with_columns(pl.col("age").fill_nan(None))
+    silent = data.filter(kind="model").with_columns(rater=pl.lit("silent"), value=pl.lit(None, dtype=pl.Float64))
+    both = error_gaps(pl.concat([data, silent]), traits=["age"], level="ordinal")
+    assert both["model"].unique().to_list() == error_gaps(data, traits=["age"], level="ordinal")["model"].to_list()
+    with pytest.raises(InputError, match="no model whose errors could be compared"):
+        error_gaps(pl.concat([data.filter(kind="person"), silent]), traits=["age"], level="ordinal")
+
+
 @pytest.mark.slow
 def test_on_noise_one_of_twenty_tables_claims_a_gap() -> None:
     worse, seeds = 0, times(200, 40)

@@ -13,7 +13,7 @@ import pytest
 
 from vantage.raters.models import Message, ModelError, Request, Sampling, embedded, load_model
 from vantage.raters.models.base import GIVEN_UP, estimate_tokens, never
-from vantage.raters.models.embedded import EmbeddedModel, weights
+from vantage.raters.models.embedded import WEAKNESS, EmbeddedModel, weights
 from vantage.raters.models.gguf import GGUFModel
 from vantage.raters.models.options import OptionTree
 
@@ -164,7 +164,7 @@ def test_a_model_that_is_stopped_ends_after_the_request_under_way(model: Embedde
 
 
 def test_its_weakness_is_stated(model: EmbeddedModel) -> None:
-    assert "not valid measurements" in model.weakness
+    assert "not valid measurements" in WEAKNESS
     assert (model.name, repr(model), model.window) == ("embedded", "<model embedded>", 512)
 
 

@@ -132,8 +132,8 @@ def test_a_tiny_llama_gives_what_its_definition_gives() -> None:
     tree = OptionTree([[7], [7, 8], [9, 10, 11], [9, 12], [3]])
     prompts = [[1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 9], [1, 2, 20], [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 9, 9, 9]]
     scorer = PrefixScorer(LlamaNet(file), ScoringBudget(tokens=24, worth=3))
-    scorer.score([[1, 2, 3, 9]], tree)  # what was asked before must not matter
-    found = scorer.score(prompts, tree)
+    scorer.begin([[1, 2, 3, 9]], tree)()  # what was asked before must not matter
+    found = scorer.begin(prompts, tree)()
     for prompt, row in zip(prompts, found, strict=True):
         behind = {node: dict(enumerate(plainly(file, [*prompt, *node]))) for node in tree.nodes}
         assert row == pytest.approx(tree.logprobs(behind), abs=1e-4)

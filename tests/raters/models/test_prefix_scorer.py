@@ -60,19 +60,19 @@ def test_scores_are_those_of_every_prompt_on_its_own(
 ) -> None:
     scorer = PrefixScorer(Hashing(), ScoringBudget(tokens=room, worth=worth))
     for prompts in (first, second, first):
-        assert scorer.score(prompts, TREE) == pytest.approx(np.array(expected(prompts, TREE)), abs=1e-12)
+        assert scorer.begin(prompts, TREE)() == pytest.approx(np.array(expected(prompts, TREE)), abs=1e-12)
 
 
 def test_a_scorer_that_is_stopped_gives_what_it_has_and_goes_on_later() -> None:
     looks = iter([False] * 2)
     scorer = PrefixScorer(Hashing(), ScoringBudget(tokens=8, worth=8, rows=2))
     prompts = [[1, 2, 0, item] for item in range(6)]
-    told = scorer.score(prompts, TREE, lambda: next(looks, True))
+    told = scorer.begin(prompts, TREE, lambda: next(looks, True))()
     known = ~np.isnan(told).any(axis=1)
     assert 0 < known.sum() < 6
     whole = np.array(expected(prompts, TREE))
     assert told[known] == pytest.approx(whole[known], abs=1e-12)
-    assert scorer.score(prompts, TREE) == pytest.approx(whole, abs=1e-12)
+    assert scorer.begin(prompts, TREE)() == pytest.approx(whole, abs=1e-12)
 
 
 def test_what_is_shared_is_read_once_and_kept_for_the_next_call() -> None:
@@ -80,7 +80,7 @@ def test_what_is_shared_is_read_once_and_kept_for_the_next_call() -> None:
     scorer = PrefixScorer(net, ScoringBudget(tokens=64, worth=8))
     guidelines = [1] * 100
     first = [[*guidelines, 2, 2, item] for item in range(3)]
-    scorer.score([*first, *first], TREE)
+    scorer.begin([*first, *first], TREE)()
     assert net.read == 102 + 3
-    scorer.score([[*guidelines, 3, 3, 3, item] for item in range(3)], TREE)
+    scorer.begin([[*guidelines, 3, 3, 3, item] for item in range(3)], TREE)()
     assert net.read == 102 + 3 + 3 + 3, "the guidelines are not read again"

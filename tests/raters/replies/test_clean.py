@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from vantage.raters.replies.clean import LONGEST, plain_text, without_thought
+from vantage.raters.models.dialects import split_thinking
+from vantage.raters.replies.clean import LONGEST, plain_text
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,6 @@ def test_a_number_too_long_to_write_is_no_text() -> None:
 
 
 def test_reasoning_blocks() -> None:
-    assert without_thought("<think>3</think><think>4</think>5") == ("5", False)
-    assert without_thought("3</think>5") == ("5", False)
-    assert without_thought("5 <think>or 4") == ("5", True)
+    for text in ("<think>3</think><think>4</think>5", "3</think>5"):
+        assert (split_thinking(text).answer, split_thinking(text).open) == ("5", False)
+    assert (split_thinking("5 <think>or 4").answer.strip(), split_thinking("5 <think>or 4").open) == ("5", True)

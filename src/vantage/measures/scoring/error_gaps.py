@@ -120,6 +120,8 @@ def error_gaps(
         nominal = level_of(part.scale(), level, questions) == "nominal" if len(tested) else False
         for model in tested["rater"].unique().sort():
             errors = Errors.of(persons, tested.filter(pl.col("rater") == model), keys, nominal=nominal)
+            if errors.frame.is_empty():
+                continue  # every call failed, or nobody judged what the model did: there is no error to be compared
             head = {**part.key, "model": str(model)}
             if per == "group":
                 about = ", ".join(str(value) for value in part.key.values())

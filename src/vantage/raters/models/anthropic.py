@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from vantage.raters.models.base import Completion, Request, note_once, require
 from vantage.raters.models.chat_protocol import read_message
-from vantage.raters.models.faults import Fault, of_client
 from vantage.raters.models.remote import RemoteModel
 
 anthropic: Any = require("anthropic", "anthropic")
@@ -61,12 +60,6 @@ class AnthropicModel(RemoteModel):
             shape = {"format": {"type": "json_schema", "schema": _plain(request.schema)}}
             parameters["output_config"] = {**shape, **(parameters.get("output_config") or {})}
         return {name: value for name, value in {**body, **parameters}.items() if name not in self._left_out}
-
-    def _fault(self, error: Any) -> Fault:
-        return of_client(error)
-
-    async def _close_client(self) -> None:
-        await self._client.close()
 
 
 def _plain(schema: Any) -> Any:

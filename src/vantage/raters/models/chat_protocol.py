@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from vantage.raters.models.base import Completion, ModelError, Request
 from vantage.raters.models.evidence import counts, ending, served
-from vantage.raters.models.faults import Fault, filters
+from vantage.raters.models.faults import Fault, ToldError, filters
 from vantage.raters.models.options import first_tokens
 
 _THINKING: Final = ("reasoning_content", "reasoning", "thinking")
@@ -148,14 +148,6 @@ def raise_if_error(answer: Any) -> None:
         return
     code = error.get("code") if isinstance(error, Mapping) else None
     raise ToldError(Fault.of(code if isinstance(code, int) and code >= 400 else 502, {"error": error}, {}))
-
-
-class ToldError(ValueError):
-    """An error that an endpoint told in the body of a success."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
 
 
 def one_each(answer: Any) -> list[dict[str, Any]]:

@@ -295,8 +295,6 @@ class EmbeddedModel(GGUFModel):
             use those of NumPy's linear algebra (all cores, or what OPENBLAS_NUM_THREADS says).
     """
 
-    weakness: Final = WEAKNESS
-
     def __init__(self, *, window: int = 4096, threads: int = 1) -> None:
         super().__init__(weights(), window=window, threads=threads, gpu_layers=0)
         self.name = "embedded"

@@ -43,16 +43,8 @@ _TOO_LONG: Final = re.compile(
     re.IGNORECASE,
 )
 _ALSO: Final = {
-    "response_format": (
-        "json_schema",
-        "json schema",
-        "structured output",
-        "grammar",
-        "guided",
-        "text.format",
-        "schema",
-    ),
-    "logprobs": ("log probabilities", "log-probabilities", "logprob"),
+    "response_format": "json_schema|json schema|structured output|grammar|guided|text.format|schema",
+    "logprobs": "log probabilities|log-probabilities|logprob",
 }
 """Other words by which endpoints that name no field call a parameter."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -169,7 +161,7 @@ class Fault:
             return None if parameter in LIMITS and self.too_long else parameter
         if self.too_long:
             return None
-        names = {name: [name, *_ALSO.get(name, ())] for name in parameters}
+        names = {name: [name, *_ALSO.get(name, name).split("|")] for name in parameters}
         at = {
             name: min(places)
             for name, words in names.items()
@@ -198,6 +190,14 @@ class Fault:
         if self.status >= 500:
             return f"{host} failed ({self.status}: {message})."
         return f"{host} refuses the request ({self.status}: {message})."
+
+
+class ToldError(ValueError):
+    """An error that an endpoint told in the body of a success."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
 
 
 def of_client(error: Any) -> Fault:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from vantage.raters.models.base import Completion, Request, require
-from vantage.raters.models.chat_protocol import WITHOUT, ChatProtocol, ToldError
-from vantage.raters.models.faults import Fault
+from vantage.raters.models.chat_protocol import WITHOUT, ChatProtocol
+from vantage.raters.models.faults import Fault, ToldError
 from vantage.raters.models.remote import RemoteModel
 
 sdk: Any = require("mistralai.client", "mistral")

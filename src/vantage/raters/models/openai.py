@@ -10,8 +10,8 @@ from typing import Any, Final
 import openai
 
 from vantage.raters.models.base import Completion, ModelError, Request, note_once
-from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, ToldError, one_each
-from vantage.raters.models.faults import Fault, of_client
+from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, one_each
+from vantage.raters.models.faults import Fault, ToldError
 from vantage.raters.models.remote import RemoteModel
 
 _DEPTH: Final = 20
@@ -140,12 +140,6 @@ class OpenAIModel(RemoteModel):
         for name in self._left_out & body.keys():
             del body[name]
         return body
-
-    def _fault(self, error: Any) -> Fault:
-        return error.fault if isinstance(error, ToldError) else of_client(error)
-
-    async def _close_client(self) -> None:
-        await self._client.close()
 
 
 class OpenRouterModel(OpenAIModel):

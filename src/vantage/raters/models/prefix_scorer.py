@@ -140,14 +140,13 @@ class PrefixScorer:
         self._net, self._budget = net, budget
         self._kept: tuple[Tokens, Any] = ((), None)
 
-    def score(self, prompts: Sequence[Tokens], tree: OptionTree, stopped: Callable[[], bool] = never) -> LogProbs:
-        """One row per prompt, one column per option; not a number where it was stopped before that was known."""
-        return self.begin(prompts, tree, stopped)()
-
     def begin(
         self, prompts: Sequence[Tokens], tree: OptionTree, stopped: Callable[[], bool] = never
     ) -> Callable[[], LogProbs]:
-        """Hands everything to the model; what is returned waits for the scores, so that a GPU can work meanwhile."""
+        """Hands everything to the model; what is returned waits for the scores, so that a GPU can work meanwhile.
+
+        They are one row per prompt, one column per option; not a number where it was stopped before that was known.
+        """
         unique = list(dict.fromkeys(tuple(prompt) for prompt in prompts))
         asked: list[tuple[list[int], Pending]] = []
         root = stems(unique, self._budget.worth)

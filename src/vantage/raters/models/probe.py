@@ -41,12 +41,7 @@ _SCHEMA: Final = {
     "additionalProperties": False,
 }
 _WINDOWS: Final = (
-    "max_model_len",
-    "context_length",
-    "context_window",
-    "max_context_length",
-    "n_ctx",
-    "max_input_tokens",
+    *("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx", "max_input_tokens"),
 )
 
 First = Literal["option", "other", "not told"]

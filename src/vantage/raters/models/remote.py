@@ -28,7 +28,7 @@ from vantage.raters.models.base import (
     estimate_tokens,
     note_once,
 )
-from vantage.raters.models.faults import Fault, retry_after
+from vantage.raters.models.faults import Fault, ToldError, of_client, retry_after
 
 if TYPE_CHECKING:
     import openai
@@ -150,13 +150,13 @@ class RemoteModel(ABC):
     def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
         """What an answer of the endpoint says: a reply, or the scores of options."""
 
-    @abstractmethod
     def _fault(self, error: Any) -> Fault:
-        """What an error of the client says."""
+        """What an error of the client says, or one that came in the body of a success."""
+        return error.fault if isinstance(error, ToldError) else of_client(error)
 
-    @abstractmethod
     async def _close_client(self) -> None:
         """Closes the client's connections."""
+        await self._client.close()
 
     @property
     def no_probabilities(self) -> str:

@@ -53,27 +53,17 @@ def plain_text(reply: object) -> str | None:
     return _first_turn(text).strip()
 
 
-def without_thought(text: str) -> tuple[str, bool]:
-    """The text without thinking, and whether some of it was never closed.
-
-    >>> without_thought("<think>4? No, 5.</think> 5"), without_thought("<think>Let me see")
-    (('5', False), ('', True))
-    """
-    reply = split_thinking(text)
-    return reply.answer.strip(), reply.open
-
-
 def readable(text: object, *, cut: bool = False) -> tuple[str, str]:
     """The text of a reply without thinking, and why it cannot be read, where it cannot.
 
     >>> readable("[THINK]A 3?[/THINK] −2"), readable("<think>Let me see"), readable("", cut=True)
     (('-2', ''), ('', 'unclosed-thinking'), ('', 'cut'))
     """
-    said, unclosed = without_thought(text) if isinstance(text, str) else (text, False)
-    plain = plain_text(said)
+    reply = split_thinking(text) if isinstance(text, str) else None
+    plain = plain_text(text if reply is None else reply.answer.strip())
     if plain is None:
         return "", "not-text"
-    if unclosed:
+    if reply is not None and reply.open:
         return "", "unclosed-thinking"
     return plain, "" if plain else "cut" if cut else "empty"
 

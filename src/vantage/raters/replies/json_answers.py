@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,26 +9,18 @@ from typing import Any
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import Cut
 
-_ANSWERS = frozenset(
-    re.findall(
-        r"[\w-]+",
-        "answer rating score likert label value choice response rate result prediction judgment "
-        "judgement verdict option selection selected code grade final",
-    )
-)
-_REASONS = frozenset(
-    re.findall(
-        r"[\w-]+",
-        "reason reasons reasoning rationale explanation why justification thought thoughts analysis "
-        "comment because evidence thinking",
-    )
-)
-_ASIDE = frozenset(
-    re.findall(
-        r"[\w-]+",
-        "error status confidence certainty probability id index item question text scale max maximum min minimum n",
-    )
-)
+_ANSWERS = {
+    *("answer", "rating", "score", "likert", "label", "value", "choice", "response", "rate", "result", "prediction"),
+    *("judgment", "judgement", "verdict", "option", "selection", "selected", "code", "grade", "final"),
+}
+_REASONS = {
+    *("reason", "reasons", "reasoning", "rationale", "explanation", "why", "justification", "thought", "thoughts"),
+    *("analysis", "comment", "because", "evidence", "thinking"),
+}
+_ASIDE = {
+    *("error", "status", "confidence", "certainty", "probability", "id", "index", "item", "question", "text"),
+    *("scale", "max", "maximum", "min", "minimum", "n"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vantage.instruments import MultipleChoice, put
 from vantage.raters.replies.clean import readable
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import find_json
-from vantage.raters.replies.own_words import names, parse_several, several_of, shares_of, text_of
+from vantage.raters.replies.own_words import alike, given_in, names, own_of, parse_own
 from vantage.raters.replies.parse import Parser, parse_reply
 from vantage.raters.replies.prose import WITHDRAWN
 from vantage.raters.replies.refusals import refuses
@@ -38,29 +38,11 @@ _OFFERED = re.compile(
 )
 """A paragraph that its heading calls an example or a possibility."""
 _RULE_ROW = re.compile(r"[\s|:-]{3,}+")
-_NAMES = (
-    "question",
-    "id",
-    "name",
-    "item",
-    "trait",
-    "dimension",
-    "title",
-    "key",
-    "attribute",
-    "adjective",
-    "emotion",
-)
+_NAMES = re.findall(r"\w+", "question id name item trait dimension title key attribute adjective emotion")
 _LONGEST_LINE = 4000
 _LINES = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """What a reply says under the name of a question."""
-
-    question: str
-    reply: ParsedReply
+_Entry: TypeAlias = tuple[str, ParsedReply]
+"""The id of a question, and what a reply says under its name."""
 
 
 def parse_replies(
@@ -88,7 +70,7 @@ def parse_replies(
         return {asked[0].id: parse_reply(text, asked[0], source, cut=cut, strict=strict)}
     whole = put(asked)
     if isinstance(whole[0], MultipleChoice) and len(whole) == 1:
-        return parse_several(text, whole[0], cut=cut)
+        return parse_own(text, whole[0], cut=cut)
     apart = [one for one in whole if isinstance(one, MultipleChoice) or one.scale.text or one.shares]
     points = [question for question in whole if question not in apart]
     replies = _points(text, points, source, cut, strict) if points else {}
@@ -109,19 +91,12 @@ def _in_own_words(text: str | None, question: Question) -> dict[str, ParsedReply
         key = next((key for key in data if words(key) in names(question)), None)
         if key is None:
             continue
-        value, reason = (None if one.cut else data[key]), None
-        if isinstance(value, dict) and question.shares:
-            value, reason = value.get("answer", value), reason_of(value)
-        elif isinstance(value, dict):
-            fields = answer_fields(value, frozenset())
-            value, reason = (fields[-1].value if fields else None), reason_of(value)
-        if isinstance(question, MultipleChoice):
-            return several_of(value, question, "json", reason)
-        if question.shares:
-            return {question.id: shares_of(value, question, "json", reason)}
-        return {question.id: text_of(value, question, "json")}
-    missing = ParsedReply(None, "refused", plain, "prose:refusal") if refuses(plain) else unparsed("missing")
-    return {part.id: missing for part in (question.parts() if isinstance(question, MultipleChoice) else [question])}
+        value = None if one.cut else data[key]
+        if isinstance(value, dict):
+            return own_of(given_in(value, question), question, "json", reason_of(value))
+        return own_of(value, question, "json")
+    refused = ParsedReply(None, "refused", plain, "prose:refusal")
+    return alike(question, refused if refuses(plain) else unparsed("missing"))
 
 
 def _points(
@@ -139,7 +114,7 @@ def _points(
         entries += batch.lines(whole[at:]) or batch.in_a_row(whole)
     if not entries and refuses(plain):
         return {question.id: ParsedReply(None, "refused", plain, "prose:refusal") for question in asked}
-    settled = {question.id: _settled([e.reply for e in entries if e.question == question.id]) for question in asked}
+    settled = {question.id: _settled([reply for id_, reply in entries if id_ == question.id]) for question in asked}
     if WITHDRAWN.search(plain[find_json(plain)[-1].end :] if find_json(plain) else plain):
         settled = {id_: reply if reply.status == "unparsed" else unparsed("conflict") for id_, reply in settled.items()}
     if not cut:
@@ -177,12 +152,12 @@ class _Batch:
             return
         named = next((self.ids[words(str(data[key]))] for key in data if self._names(key, data[key])), None)
         if named is not None:
-            yield _Entry(named, self._answer(named, data))
+            yield (named, self._answer(named, data))
             return
         for key, value in data.items():
             question = self.ids.get(words(key))
             if question is not None:
-                yield _Entry(question, self._answer(question, {key: value}))
+                yield (question, self._answer(question, {key: value}))
             elif isinstance(value, dict | list):
                 yield from self._within(value, depth + 1)
 
@@ -208,7 +183,7 @@ class _Batch:
             while (named := self._named(bare)) is not None:
                 question, answer = named
                 here, bare = self._before_next(question, answer)
-                entries.append(_Entry(question, self._cell(question, here, place)))
+                entries.append((question, self._cell(question, here, place)))
         return entries
 
     def _named(self, line: str) -> tuple[str, str] | None:
@@ -232,8 +207,8 @@ class _Batch:
         if len(cells) != len(self.parsers) or not all(re.fullmatch(r"[+-]?\d{1,3}(?:\.\d+)?", cell) for cell in cells):
             return []
         both = zip(self.parsers, cells, strict=True)
-        entries = [_Entry(question, self._cell(question, cell, "row")) for question, cell in both]
-        return entries if all(entry.reply.value is not None for entry in entries) else []
+        entries = [(question, self._cell(question, cell, "row")) for question, cell in both]
+        return entries if all(reply.value is not None for _, reply in entries) else []
 
     def _cell(self, question: str, rest: str, place: str) -> ParsedReply:
         """The answer at the beginning of the rest of a line, and the reason behind it."""

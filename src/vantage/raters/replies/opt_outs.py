@@ -9,26 +9,9 @@ from vantage.raters.replies.labels import words
 from vantage.raters.replies.reply import Reading
 from vantage.scales import Scale, Status
 
-_NAMES: dict[Status, tuple[str, ...]] = {
-    "not_mentioned": (
-        "not mentioned",
-        "not applicable",
-        "not addressed",
-        "not stated",
-        "not specified",
-        "not discussed",
-        "n a",
-        "na",
-    ),
-    "ambiguous": (
-        "ambiguous",
-        "undetermined",
-        "cannot tell",
-        "can't tell",
-        "cannot be told",
-        "cannot be determined",
-        "unclear",
-    ),
+_NAMES: dict[Status, str] = {
+    "not_mentioned": "not mentioned|not applicable|not addressed|not stated|not specified|not discussed|n a|na",
+    "ambiguous": "ambiguous|undetermined|cannot tell|can't tell|cannot be told|cannot be determined|unclear",
 }
 _TEXT = (
     r"(?:text|post|passage|article|statement|message|sentence|story|narrative|tweet|comment|author|content|excerpt"
@@ -66,7 +49,7 @@ _INFERRED = re.compile(r"\bbut\b[^.!?\n]{0,60}\b(?:inferred|implied|implies|sugg
 
 @lru_cache(maxsize=256)
 def _names(scale: Scale) -> tuple[re.Pattern[str], dict[str, Status]]:
-    known: dict[str, Status] = {name: status for status, names in _NAMES.items() for name in names}
+    known: dict[str, Status] = {name: status for status, names in _NAMES.items() for name in names.split("|")}
     for opt_out in scale.opt_outs:
         head, _, meaning = opt_out.label.partition(":")
         for part in {opt_out.label, head, opt_out.status, meaning if meaning.count(" ") > 2 else ""}:

@@ -28,33 +28,56 @@ _SHARE: Final = re.compile(
 _NONE: Final = frozenset({"none", "none of these", "none of them", "none applies", "none apply", "no option applies"})
 
 
-def parse_several(text: str | None, question: MultipleChoice, *, cut: bool = False) -> dict[str, ParsedReply]:
-    """The reply to a question of which several options may apply, by the ids of the questions about these.
+def parse_own(text: str | None, question: Question, *, cut: bool = False) -> dict[str, ParsedReply]:
+    """The reply to such a question, by the ids of the questions that it answers: each option's own where several apply.
 
     >>> from vantage.scales import Scale
     >>> moods = MultipleChoice("mood", "Mood", "Which?", Scale.labels("joy", "fear", "awe"), none="None of these")
-    >>> [reply.value for reply in parse_several("Joy; awe", moods).values()]
+    >>> [reply.value for reply in parse_own("Joy; awe", moods).values()]
     [1.0, 0.0, 1.0]
-    >>> parse_several("joy and perhaps fear", moods)["mood.joy"].rule
+    >>> parse_own("joy and perhaps fear", moods)["mood.joy"].rule
     'not-listed'
+    >>> irony = Question("irony", "Irony", "Is it?", Scale.labels("no", "yes"), shares=True)
+    >>> parse_own("no: 30 %; yes: 70 %", irony)["irony"].shares
+    (0.3, 0.7)
+    >>> parse_own("Keywords: rain, mud", Question("why", "Why", "Why?", Scale.free_text(40)))["why"].rationale
+    'Keywords: rain, mud'
     """
-    plain, obstacle = _plain(text, cut)
-    if obstacle is not None:
-        return _same(question, obstacle)
+    plain, obstacle = readable(text, cut=cut)
+    if obstacle or cut:
+        return alike(question, unparsed(obstacle or "cut"))
     for part in reversed(find_json(plain)):
-        data = part.data
-        if part.cut:
-            return _same(question, unparsed("truncated"))
-        fields = answer_fields(data, names(question)) if isinstance(data, dict) else []
-        given = fields[-1].value if fields else data if isinstance(data, list) else None
-        if given is not None and not isinstance(given, dict):
-            return several_of(given, question, "json", reason_of(data))
+        given = given_in(part.data, question)
+        if part.cut and (given is not None or not question.scale.text):
+            return alike(question, unparsed("truncated"))
+        if given is not None:
+            return own_of(given, question, "json", reason_of(part.data))
     marks = list(_MARKED.finditer(plain))
     before, answer = (plain[: marks[-1].start()], plain[marks[-1].end() :]) if marks else ("", plain)
-    replies = several_of(answer, question, "marker" if marks else "whole", before.strip() or None)
-    if next(iter(replies.values())).status == "unparsed" and refuses(plain):
-        return _same(question, ParsedReply(None, "refused", plain, "prose:refusal"))
+    replies = own_of(answer, question, "marker" if marks else "whole", before.strip() or None)
+    said = answer if question.scale.text else plain
+    if (question.scale.text or next(iter(replies.values())).status == "unparsed") and refuses(said):
+        return alike(question, ParsedReply(None, "refused", said, "prose:refusal"))
     return replies
+
+
+def given_in(data: Any, question: Question) -> Any:
+    """What stands in JSON as the answer to a question; null where nothing does."""
+    if isinstance(data, dict) and question.shares:
+        shares = [value for key, value in data.items() if words(key) in {"answer", *names(question)}]
+        return shares[-1] if shares else data
+    fields = answer_fields(data, names(question)) if isinstance(data, dict) else []
+    given = fields[-1].value if fields else data if isinstance(data, list) and not question.scale.text else None
+    return None if isinstance(given, dict) and not question.scale.text else given
+
+
+def own_of(given: Any, question: Question, place: str, reason: str | None = None) -> dict[str, ParsedReply]:
+    """What a value says that stands where the answer belongs; a reason beside a text is no answer of its own."""
+    if isinstance(question, MultipleChoice):
+        return several_of(given, question, place, reason)
+    if question.shares:
+        return {question.id: shares_of(given, question, place, reason)}
+    return {question.id: text_of(given, question, place)}
 
 
 def several_of(given: Any, question: MultipleChoice, place: str, reason: str | None = None) -> dict[str, ParsedReply]:
@@ -64,54 +87,27 @@ def several_of(given: Any, question: MultipleChoice, place: str, reason: str | N
     if isinstance(given, str):
         whole = given.strip().strip("\"'`*[](){}.")
         if declined := _declined(whole, question):
-            return _same(question, ParsedReply(None, declined, reason, f"{place}:opt-out"))
+            return alike(question, ParsedReply(None, declined, reason, f"{place}:opt-out"))
         parts = [whole] if words(whole) in known else re.split(r"[;\n]", whole)
         if len(parts) == 1 and words(whole) not in known:
             parts = re.split(r",", whole)
     elif isinstance(given, list) and all(isinstance(part, str) for part in given):
         parts = given or ["none"]
     else:
-        return _same(question, unparsed("truncated" if isinstance(given, Cut) else "not-listed"))
+        return alike(question, unparsed("truncated" if isinstance(given, Cut) else "not-listed"))
     named = [words(_BULLET.sub("", part)) for part in parts if words(part)]
     if named and all(name in (*_NONE, words(question.none)) for name in named):
         chosen: set[float] = set()
     elif named and all(name in known for name in named):
         chosen = {known[name] for name in named}
     else:
-        return _same(question, unparsed("not-listed" if named else "empty"))
+        return alike(question, unparsed("not-listed" if named else "empty"))
     return {
         part_id(question.id, option.label): ParsedReply(
             float(option.code in chosen), "answered", reason, f"{place}:list" if chosen else f"{place}:none"
         )
         for option in scale.options
     }
-
-
-def parse_shares(text: str | None, question: Question, *, cut: bool = False) -> ParsedReply:
-    """A reply that gives every option a share: the value is the option with the largest, the first of several.
-
-    >>> from vantage.scales import Scale
-    >>> irony = Question("irony", "Irony", "Is it?", Scale.labels("no", "yes"), shares=True)
-    >>> parse_shares("no: 30 %; yes: 70 %", irony).shares
-    (0.3, 0.7)
-    >>> parse_shares('{"answer": {"no": 60, "yes": 60}}', irony).rule
-    'not-100'
-    """
-    plain, obstacle = _plain(text, cut)
-    if obstacle is not None:
-        return obstacle
-    for part in reversed(find_json(plain)):
-        if part.cut:
-            return unparsed("truncated")
-        if isinstance(part.data, dict):
-            fields = [v for k, v in part.data.items() if words(k) in {"answer", *names(question)}]
-            return shares_of(fields[-1] if fields else part.data, question, "json", reason_of(part.data))
-    marks = list(_MARKED.finditer(plain))
-    before, answer = (plain[: marks[-1].start()], plain[marks[-1].end() :]) if marks else ("", plain)
-    reply = shares_of(answer, question, "marker" if marks else "whole", before.strip() or None)
-    return (
-        ParsedReply(None, "refused", plain, "prose:refusal") if reply.status == "unparsed" and refuses(plain) else reply
-    )
 
 
 def shares_of(given: Any, question: Question, place: str, reason: str | None = None) -> ParsedReply:
@@ -143,28 +139,6 @@ def shares_of(given: Any, question: Question, place: str, reason: str | None = N
     return ParsedReply(value, "answered", reason, f"{place}:shares", parts_of_1)
 
 
-def parse_text(text: str | None, question: Question, *, cut: bool = False) -> ParsedReply:
-    """A reply in the rater's own words: the value says that there is a text, the rationale is the text.
-
-    >>> from vantage.scales import Scale
-    >>> parse_text("Keywords: rain, mud", Question("why", "Why", "Why?", Scale.free_text(40)))
-    ParsedReply(value=1.0, status='answered', rationale='Keywords: rain, mud', rule='whole:text')
-    """
-    plain, obstacle = _plain(text, cut)
-    if obstacle is not None:
-        return obstacle
-    for part in reversed(find_json(plain)):
-        if isinstance(part.data, dict) and (fields := answer_fields(part.data, names(question))):
-            if part.cut:
-                return unparsed("truncated")
-            return text_of(fields[-1].value, question, "json")
-    marks = list(_MARKED.finditer(plain))
-    given = plain[marks[-1].end() :] if marks else plain
-    if refuses(given):
-        return ParsedReply(None, "refused", given, "prose:refusal")
-    return text_of(given, question, "marker" if marks else "whole")
-
-
 def text_of(given: Any, question: Question, place: str) -> ParsedReply:
     """A value that is to be a text; several parts, such as keywords, are joined."""
     if isinstance(given, list) and all(isinstance(part, str) for part in given):
@@ -188,17 +162,12 @@ def names(question: Question) -> frozenset[str]:
     return frozenset(filter(None, (words(question.id.replace("-", " ")), words(question.id), words(question.title))))
 
 
-def _plain(text: str | None, cut: bool) -> tuple[str, ParsedReply | None]:
-    """The text that is to be read, and what stands in the way."""
-    plain, obstacle = readable(text, cut=cut)
-    return ("", unparsed(obstacle or "cut")) if obstacle or cut else (plain, None)
-
-
 def _declined(text: str, question: Question) -> str | None:
     """The opt-out that a text consists of."""
     reading = read_opt_out(text, 0, question.scale)
     return reading.opt_out if reading and closed(text, reading.end) else None
 
 
-def _same(question: MultipleChoice, reply: ParsedReply) -> dict[str, ParsedReply]:
-    return {part.id: reply for part in question.parts()}
+def alike(question: Question, reply: ParsedReply) -> dict[str, ParsedReply]:
+    """The same reply to all questions that are answered as one."""
+    return {part.id: reply for part in (question.parts() if isinstance(question, MultipleChoice) else [question])}

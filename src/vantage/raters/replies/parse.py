@@ -17,7 +17,7 @@ from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import wordings, words
 from vantage.raters.replies.loose_json import Cut, Found, find_json
 from vantage.raters.replies.numbers import NUMERIC
-from vantage.raters.replies.own_words import names, parse_shares, parse_text
+from vantage.raters.replies.own_words import names, parse_own
 from vantage.raters.replies.prose import ANSWER_LINE, Prose, names_options
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, Reading, unparsed
@@ -72,10 +72,8 @@ def parse_reply(
     >>> parse_reply("I would rate it a 4.", question, strict=True).rule
     'not-the-form'
     """
-    if question.scale.text:
-        return parse_text(text, question, cut=cut)
-    if question.shares:
-        return parse_shares(text, question, cut=cut)
+    if question.scale.text or question.shares:
+        return parse_own(text, question, cut=cut)[question.id]
     plain, obstacle = readable(text, cut=cut)
     return unparsed(obstacle) if obstacle else Parser(question, source, strict=strict).parse(plain, cut=cut)
 

@@ -21,8 +21,8 @@ from vantage.instruments import Instrument, Question
 from vantage.instruments.questions import fill
 from vantage.raters.chat import ChatRater
 from vantage.raters.models.base import Message, Request
+from vantage.raters.models.dialects import split_thinking
 from vantage.raters.prompts import Prompter, Shot
-from vantage.raters.replies.clean import without_thought
 
 CONVERSATION: Final = pl.List(pl.Struct({"speaker": pl.String, "text": pl.String}))
 """The type of a column of conversations."""
@@ -49,7 +49,7 @@ def read_turns(reply: str) -> SpokenTurns:
     >>> [turn["text"] for turn in read_turns("Here you are:\n**Person A:** Hi!\n2. Person B: Oh,\nhello.")]
     ['Hi!', 'Oh, hello.']
     """
-    text, cut = without_thought(reply)
+    text, _, _, cut = split_thinking(reply)
     turns: SpokenTurns = []
     for line in _FENCE.sub("", "" if cut else text.strip()).strip().splitlines():
         if match := _TURN.match(line):
@@ -125,7 +125,7 @@ def read_place(reply: str, turns: SpokenTurns) -> tuple[int, str] | None:
     >>> read_place("After: 2\nSpeaker: Person A", turns), read_place("2", turns), read_place("After: 9", turns)
     ((2, 'Person A'), (2, 'Person A'), None)
     """
-    text, _ = without_thought(reply)
+    text = split_thinking(reply).answer
     match = _AFTER.search(text) or _NUMBER.search(text)
     after = int(match[match.lastindex or 0]) if match else 0
     if not 1 <= after <= len(turns):

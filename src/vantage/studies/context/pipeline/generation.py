@@ -21,7 +21,7 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.raters.models.base import ChatModel
-from vantage.raters.replies.clean import without_thought
+from vantage.raters.models.dialects import split_thinking
 from vantage.raters.replies.refusals import refuses
 from vantage.runs import RunOptions, RunPlan, RunStore
 from vantage.runs.rating import carried_out, opened_store
@@ -266,7 +266,7 @@ _STEPS: Final = ("scenario", "conversation", "position", "verification")
 def _read(step: str, one: Statement, row: Mapping[str, Any]) -> tuple[str, Statement | str]:
     """The text of a reply, and what it adds to the statement or what is wrong with it."""
     reply = row["reply"] or ""
-    text, _ = without_thought(reply)
+    text = split_thinking(reply).answer
     if row["status"] == "failed":
         return reply, "the call failed"
     if not text.strip():
