@@ -215,7 +215,19 @@ def test_password(plan: AnnotationStudy, capsys: pytest.CaptureFixture[str], mon
     monkeypatch.setattr(sys, "stdin", io.StringIO("correct horse\n"))
     assert run(capsys, monkeypatch, "collect", "password", plan.folder).code == 0
     with closing(StudyService(plan)) as service:
-        assert service.researchers.password_matches("correct horse")
+        assert service.researchers.role("", "correct horse") == "manage"
+    monkeypatch.setattr(sys, "stdin", io.StringIO("anns own password\n"))
+    named = ("collect", "password", plan.folder, "--name", "ann")
+    assert run(capsys, monkeypatch, *named, "--role", "boss").code == 2
+    assert run(capsys, monkeypatch, *named, "--role", "review").code == 0
+    with closing(StudyService(plan)) as service:
+        assert (service.researchers.named(), service.researchers.role("ann", "correct horse")) == (
+            {"ann": "review"},
+            None,
+        )
+    assert "can no longer log in" in run(capsys, monkeypatch, *named, "--remove").out
+    with closing(StudyService(plan)) as service:
+        assert service.researchers.named() == {}
 
 
 def test_check(

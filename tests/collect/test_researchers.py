@@ -222,13 +222,13 @@ def test_rationales_are_kept_and_shown(open_service: OpenService, tmp_path: Path
 def test_passwords(open_service: OpenService, tmp_path: Path) -> None:
     service = open_service(study(tmp_path, 2))
     assert not service.researchers.has_password()
-    assert not service.researchers.password_matches("")
+    assert service.researchers.role("", "") is None
     with pytest.raises(InputError, match="too short"):
         service.researchers.set_password("short")
     service.researchers.set_password("long enough")
     assert service.researchers.has_password()
-    assert service.researchers.password_matches("long enough")
-    assert not service.researchers.password_matches("Long enough")
+    assert service.researchers.role("", "long enough") == "manage"
+    assert service.researchers.role("", "Long enough") is None
 
 
 def test_slow_results_wait_for_answers_but_not_for_decisions(

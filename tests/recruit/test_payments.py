@@ -148,7 +148,7 @@ class PaymentWorld:
         service: Any = SimpleNamespace(
             study=SimpleNamespace(plan=SimpleNamespace(recruitment=plan), id="mine"),
             database=SimpleNamespace(private=SimpleNamespace(sql=None)),
-            researchers=SimpleNamespace(review_rater=lambda *seen, **_: self.reviews.append(seen)),
+            researchers=SimpleNamespace(by="", review_rater=lambda *seen, **_: self.reviews.append(seen)),
         )
         monkeypatch.setattr(CLIENT, "_http", Wire(self.fake, self.moments))
         self.recruiter = ProlificRecruiter(service, CLIENT, lambda: 1.0)

@@ -165,7 +165,7 @@ def log(connection: Connection) -> pl.DataFrame:
     rows = [(row.at, row.kind, row.rater, row.detail) for row in connection.execute(select(events))]
     decided = select(reviews, participants.c.rater).join(participants, participants.c.number == reviews.c.participant)
     for row in connection.execute(decided):
-        detail = json.dumps({"rule": row.rule, "reason": row.note}, ensure_ascii=False)
+        detail = json.dumps({"rule": row.rule, "reason": row.note, "by": row.decided_by}, ensure_ascii=False)
         rows.append((row.at, row.verdict, row.rater, detail))
     saved = (
         select(submissions.c.at, submissions.c.revision, submissions.c.page, participants.c.rater)

@@ -7,6 +7,8 @@ status); answers that cannot be stored raise `InvalidAnswers` (one sentence per 
 
 from __future__ import annotations
 
+from copy import copy
+
 from vantage.collect.database import StudyDatabase
 from vantage.collect.participants import ParticipantService
 from vantage.collect.researchers import ResearcherService
@@ -50,6 +52,12 @@ class StudyService:
         self.study = self.database.study
         self.participants = ParticipantService(self.database)
         self.researchers = ResearcherService(self.database)
+
+    def acting(self, researcher: str) -> StudyService:
+        """The same study, in which a researcher acts by name."""
+        other = copy(self)
+        other.researchers = self.researchers.acting(researcher)
+        return other
 
     def close(self) -> None:
         """Completes pending changes and closes the database."""

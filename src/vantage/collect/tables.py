@@ -269,6 +269,11 @@ def record(connection: sa.Connection, kind: str, rater: str | None = None, **det
     connection.execute(events.insert(), row)
 
 
+def acting(researcher: str) -> dict[str, str]:
+    """The detail of an event that says which researcher acted, where that is known."""
+    return {"by": researcher} if researcher else {}
+
+
 def store_wording(connection: sa.Connection, wording: str) -> str:
     """Stores a text once; its SHA-256."""
     digest = hashlib.sha256(wording.encode()).hexdigest()

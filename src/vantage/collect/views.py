@@ -42,6 +42,10 @@ Verdict = Literal["pending", "approved", "excluded"]
 """The researcher's decision about a rater."""
 
 
+Role = Literal["view", "review", "manage"]
+"""What a researcher may do on the dashboard: look, also decide about raters, or everything."""
+
+
 class Refused(VantageError):  # noqa: N818 - a decision, not a failure
     """A request that cannot be granted: a sentence for the participant, and a kind that a page turns into a status.
 

@@ -34,18 +34,18 @@ PLAIN: Final[Mapping[str, Callable[[Recruiter, Visit], object]]] = {
 FIELDS: Final = ("act", "submission", "amount", "name", "resend", "category", "reason")
 
 
-@logged_in
+@logged_in()
 def overview(visit: Visit) -> Response:
     """The state of recruiting, whom to look at, and what can be done."""
     return _page(visit)
 
 
-@logged_in
+@logged_in("manage")
 def act(visit: Visit) -> Response:
     """Shows what a button would pay; does it where exactly that list was confirmed."""
     name = visit.field("act")
     try:
-        with closing(recruiter(visit.site.service)) as one:
+        with closing(recruiter(visit.site.service.acting(visit.researchers.by))) as one:
             if name in PLAIN:
                 if visit.field("confirmed") != "yes":
                     return _page(visit, "Nothing was done. Tick the box to confirm.", 400)
