@@ -20,8 +20,9 @@ from vantage.collect import assignment, export, progress, quality
 from vantage.collect.adapting import ArmState
 from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
+from vantage.collect.export import RESEARCHER
 from vantage.collect.private import password_hash, password_matches, pseudonym
-from vantage.collect.quality import RESEARCHER, RULE, broken_rules, decide
+from vantage.collect.quality import RULE, broken_rules, decide
 from vantage.collect.study_setup import stored_items
 from vantage.collect.tables import acting, invitations, pages, participants, record, reviews, submissions
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Role, Verdict

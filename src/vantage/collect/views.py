@@ -264,6 +264,10 @@ class Overview:
     flagged: int
     """Raters pending review with at least one flag."""
     paused: bool
+    funnel: Mapping[str, int]
+    """How many people came, agreed, answered a page and finished."""
+    by_time: tuple[tuple[str, float], ...]
+    """Pages answered in equal steps of time (UTC)."""
 
 
 @dataclass(frozen=True, slots=True)

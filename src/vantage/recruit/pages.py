@@ -8,10 +8,12 @@ from typing import Final
 
 from starlette.responses import Response
 
+from vantage.collect.progress import by_time
 from vantage.collect.web.researcher_pages import dashboard, logged_in
 from vantage.collect.web.visit import Handler, PageError, Visit
 from vantage.errors import VantageError
 from vantage.recruit.base import Paid, PaidAct, PaymentRequest, Recruiter, cents
+from vantage.recruit.ledger import RecruitmentLedger
 from vantage.recruit.on_prolific import CATEGORIES
 from vantage.recruit.opened import recruiter
 from vantage.recruit.visitors import VERIFY as VERIFY  # noqa: PLC0414
@@ -88,6 +90,8 @@ def _request(visit: Visit) -> PaymentRequest:
 
 def _page(visit: Visit, problem: str = "", status: int = 200, done: Paid | None = None) -> Response:
     state, proposals = None, []
+    entries = RecruitmentLedger(visit.site.service.database.private.sql).all("approve", "bonus")
+    spent = by_time((one.at, one.amount / 100) for one in entries if one.state == "done")
     try:
         with closing(recruiter(visit.site.service)) as one:
             state = one.state()
@@ -100,6 +104,7 @@ def _page(visit: Visit, problem: str = "", status: int = 200, done: Paid | None 
         status,
         heading="Recruiting",
         state=state,
+        spent=spent,
         proposals=proposals,
         problem=problem,
         done=done,

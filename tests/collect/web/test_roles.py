@@ -68,7 +68,7 @@ def test_each_role_may_do_what_it_says(service: StudyService, role: Role) -> Non
         ("/admin/pause", {"paused": "yes"}, "manage"),
     ):
         visitor.send(path, form, signed=token)
-        assert visitor.status == (200 if may(role, needed) else 403), path  # type: ignore[arg-type]
+        assert visitor.status == (200 if may(role, needed) else 403), path
     assert service.database.paused == (role == "manage")
     log = service.researchers.log().filter(~service.researchers.log()["event"].is_in(["password set"]))
     named = [row["event"] for row in log.to_dicts() if json.loads(row["detail"]).get("by") == name]
