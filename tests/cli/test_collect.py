@@ -65,7 +65,7 @@ def traits(tmp_path: Path) -> AnnotationStudy:
             person = service.participants.enter({})
             service.participants.give_consent(person, agreed=True)
             service.participants.give_traits(person, {"gender": answer})
-            service.participants.confirm_guidelines(person)
+            service.participants.confirm(person)
             work(service, person)
             service.participants.finish(person)
     return found
@@ -118,7 +118,7 @@ def prolific(tmp_path: Path) -> AnnotationStudy:
             person = people.enter({"PROLIFIC_PID": name, "SESSION_ID": f"session-{name}"})
             if people.give_consent(person, agreed=name != "declined").kind == "declined":
                 continue
-            people.confirm_guidelines(person)
+            people.confirm(person)
             people.answer_quiz(person, [int(name == "failed")])
             if name == "left":
                 people.withdraw(person)

@@ -97,7 +97,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     checked: list[tuple[Any, ...]] = []
     seen: Counter[tuple[Any, ...]] = Counter()
     for number, kind, check, condition, batch, position, group, item, answers, seconds, at, revision, core in rows:
-        block = study.blocks[0] if group is None else study.block(group)
+        block = study.block(group)
         for question, (value, status, rationale, *more) in json.loads(answers).items():
             if kind == "item":
                 key = (item, question, names[number], condition)

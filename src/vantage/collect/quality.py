@@ -354,7 +354,7 @@ def repetition(questions: Sequence[Question], judged: Sequence[Mapping[str, Any]
     return {"longest run": RaterFact(runs, many), "same answer": RaterFact(same, many)}
 
 
-def _failed(study: AnnotationStudy, kind: str, check: str, group: int | None, answers: Mapping[str, Any]) -> bool:
-    block = study.blocks[0] if group is None else study.block(group)
+def _failed(study: AnnotationStudy, kind: str, check: str, group: int, answers: Mapping[str, Any]) -> bool:
+    block = study.block(group)
     results = (passed_check(block, kind, check, question, answer[0]) for question, answer in answers.items())
     return any(result is False for result in results)

@@ -31,7 +31,7 @@ class StudyService:
     ...     people = service.participants
     ...     ann = people.enter({})
     ...     kinds = [people.step(ann).kind, people.give_consent(ann, agreed=True).kind]
-    ...     step = people.confirm_guidelines(ann)
+    ...     step = people.confirm(ann)
     ...     page = people.page(ann, step.position)
     ...     done = people.submit(ann, 1, {q.id: QuestionAnswer(2.0) for q in page.questions}, token=page.token)
     ...     service.close()

@@ -133,8 +133,7 @@ pages: Final = METADATA.table(
 )
 """One page of one participant: an item, an attention check or a gold item; open, answered or lapsed.
 
-`occasion` counts how often the participant has seen the item before. `question_set` is null on pages of studies that
-began before there were blocks. `shown_at` is set where pages have a time limit.
+`occasion` counts how often the participant has seen the item before. `shown_at` is set where pages have a time limit.
 """
 
 submissions: Final = METADATA.table(

@@ -109,7 +109,7 @@ def answered(service: StudyService) -> None:
     people = service.participants
     person = people.enter({})
     people.give_consent(person, agreed=True)
-    shown = people.page(person, people.confirm_guidelines(person).position)
+    shown = people.page(person, people.confirm(person).position)
     people.submit(person, 1, {q.id: QuestionAnswer(1.0) for q in shown.questions}, token=shown.token)
 
 
