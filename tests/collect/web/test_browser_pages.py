@@ -245,7 +245,7 @@ def test_two_languages_in_one_study(browser: Browser, address: str, script: bool
     page.click(said("ar", "I agree to take part"))
     page.click(said("ar", "I have read the guidelines"))
     page.locator("[name=t0]").last.check()
-    page.locator("[name=k1]").first.check()
+    page.locator("[name=t1]").first.check()
     page.click(said("ar", "Check my answers"))
     page.wait_for_url("**/item/1")
     assert page.locator("fieldset").first.get_attribute("lang") == "en"

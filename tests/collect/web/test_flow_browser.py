@@ -86,7 +86,7 @@ def test_every_phase(browser: Browser, address: str, service: StudyService, size
     page.wait_for_url("**/quiz")
     look("quiz")
     page.locator("[name=t0]").last.check()
-    page.locator("[name=k1]").first.check()
+    page.locator("[name=t1]").first.check()
     page.click("text=Check my answers")
     block(page, look, "1")
     page.wait_for_url("**/traits")
