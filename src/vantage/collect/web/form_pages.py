@@ -73,8 +73,8 @@ def _drawn(
     restored: bool = False,
 ) -> Response:
     titles = [q.title for q in form.questions] or [one.label for one in form.fields]
-    found = _errors(form, invalid) if invalid else {}
-    errors = {name: visit.language.say(problem) for name, problem in found.items()}
+    wrong = _errors(form, invalid) if invalid else {}
+    errors = {name: visit.language.say(problem) for name, problem in wrong.items()}
     template, heading, values = _page(visit, step, form, given, errors)
     return visit.render(
         f"{template}.html",
