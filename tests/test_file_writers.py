@@ -85,4 +85,5 @@ def test_cells_become_csv_in_one_place() -> None:
     assert [name for name, calls in writing().items() if makes & calls] == [
         "corpora/readers/files.py",  # a cleaned copy of what is read, which nobody opens
         "corpora/writers/cells.py",
+        "runs/export.py",  # streams, after `safe` of the same module
     ]
