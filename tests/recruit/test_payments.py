@@ -452,7 +452,10 @@ def test_two_processes_pay_once(
 ) -> None:
     """Another process pays while this one sets up: each is paid once, and nobody else waits for it."""
     here = PaymentWorld(monkeypatch)
-    mine, other = here.recruiter.plan(bonus("x", ann=50, bob=70)), here.recruiter.plan(PaymentRequest("bonus", others, "x"))
+    mine, other = (
+        here.recruiter.plan(bonus("x", ann=50, bob=70)),
+        here.recruiter.plan(PaymentRequest("bonus", others, "x")),
+    )
     client, done = here.recruiter.client, list[list[str]]()
     first = client.set_up_bonuses
 
