@@ -12,7 +12,7 @@ import polars as pl
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, true
 
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import arms, events, items, pages, participants, reviews, submissions
+from vantage.collect.tables import acting, arms, events, items, pages, participants, reviews, submissions
 from vantage.collect.views import AnswerDistribution, ArmProgress, ItemAnswers, ItemLine, Overview, Refused
 from vantage.instruments import Question
 
@@ -211,7 +211,8 @@ def log(connection: Connection) -> pl.DataFrame:
     rows = [(row.at, row.kind, row.rater, row.detail) for row in connection.execute(select(events))]
     decided = select(reviews, participants.c.rater).join(participants, participants.c.number == reviews.c.participant)
     for row in connection.execute(decided):
-        detail = json.dumps({"rule": row.rule, "reason": row.note, "by": row.decided_by}, ensure_ascii=False)
+        named = {} if row.decided_by in ("researcher", "rule") else acting(row.decided_by)
+        detail = json.dumps({"rule": row.rule, "reason": row.note, **named}, ensure_ascii=False)
         rows.append((row.at, row.verdict, row.rater, detail))
     saved = (
         select(submissions.c.at, submissions.c.revision, submissions.c.page, participants.c.rater)
