@@ -65,7 +65,7 @@ def traits(tmp_path: Path) -> AnnotationStudy:
             person = service.participants.enter({})
             service.participants.give_consent(person, agreed=True)
             service.participants.give_traits(person, {"gender": answer})
-            service.participants.confirm_guidelines(person)
+            service.participants.confirm(person)
             work(service, person)
             service.participants.finish(person)
     return found
@@ -118,7 +118,7 @@ def prolific(tmp_path: Path) -> AnnotationStudy:
             person = people.enter({"PROLIFIC_PID": name, "SESSION_ID": f"session-{name}"})
             if people.give_consent(person, agreed=name != "declined").kind == "declined":
                 continue
-            people.confirm_guidelines(person)
+            people.confirm(person)
             people.answer_quiz(person, [int(name == "failed")])
             if name == "left":
                 people.withdraw(person)
@@ -215,7 +215,19 @@ def test_password(plan: AnnotationStudy, capsys: pytest.CaptureFixture[str], mon
     monkeypatch.setattr(sys, "stdin", io.StringIO("correct horse\n"))
     assert run(capsys, monkeypatch, "collect", "password", plan.folder).code == 0
     with closing(StudyService(plan)) as service:
-        assert service.researchers.password_matches("correct horse")
+        assert service.researchers.role("", "correct horse") == "manage"
+    monkeypatch.setattr(sys, "stdin", io.StringIO("anns own password\n"))
+    named = ("collect", "password", plan.folder, "--name", "ann")
+    assert run(capsys, monkeypatch, *named, "--role", "boss").code == 2
+    assert run(capsys, monkeypatch, *named, "--role", "review").code == 0
+    with closing(StudyService(plan)) as service:
+        assert (service.researchers.named(), service.researchers.role("ann", "correct horse")) == (
+            {"ann": "review"},
+            None,
+        )
+    assert "can no longer log in" in run(capsys, monkeypatch, *named, "--remove").out
+    with closing(StudyService(plan)) as service:
+        assert service.researchers.named() == {}
 
 
 def test_check(

@@ -63,7 +63,7 @@ def begun(service: StudyService, params: dict[str, str] | None = None) -> Partic
     """Somebody who stands before the first item, or who finds nothing to do."""
     person = service.participants.enter(params or {})
     if service.participants.give_consent(person, agreed=True).kind == "guidelines":
-        service.participants.confirm_guidelines(person)
+        service.participants.confirm(person)
     return person
 
 

@@ -123,7 +123,7 @@ def test_every_perspective_sees_every_item(tmp_path: Path, open_service: OpenSer
             break
         if service.participants.give_traits(person, {"side": side}).kind == "full":
             continue
-        service.participants.confirm_guidelines(person)
+        service.participants.confirm(person)
         work(service, person, divided(number))
         service.participants.finish(person)
     corpus = service.researchers.corpus()

@@ -49,7 +49,7 @@ def test_a_backup_of_a_running_study_is_one_moment_of_it_and_goes_on_anywhere(
         restore(file, other)
     restored = open_service(plan, other)
     assert restored.database.key == service.database.key
-    assert restored.researchers.password_matches("correct horse")
+    assert restored.researchers.role("", "correct horse") == "manage"
     found = restored.researchers.overview()
     assert found.arms[0].answered + found.arms[0].reserved + found.arms[0].free == found.arms[0].wanted == 48
     assert 17 <= found.arms[0].answered <= 29

@@ -137,7 +137,7 @@ def test_instruments_with_different_fields_share_a_study(
             if step.kind == "review":
                 service.participants.finish(person)
             elif step.kind == "guidelines":
-                service.participants.confirm_guidelines(person)
+                service.participants.confirm(person)
             else:
                 page = service.participants.page(person, step.position)
                 pages.append((set(page.record), {question.id for question in page.questions}))

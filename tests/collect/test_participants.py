@@ -40,7 +40,7 @@ def test_from_consent_to_completion(open_service: OpenService, tmp_path: Path, d
     }
     traits = {"age": "34", "gender": "", "languages": ["fr", "de"], "job": " baker\x00 "}
     assert service.participants.give_traits(person, traits).kind == "guidelines"
-    step = service.participants.confirm_guidelines(person)
+    step = service.participants.confirm(person)
     assert (step.kind, step.attempts_left) == ("quiz", 2)
     result = service.participants.answer_quiz(person, [0, None])
     assert (result.passed, result.wrong, result.attempts_left) == (False, (1,), 1)
@@ -64,7 +64,7 @@ def test_everything_may_be_sent_twice(open_service: OpenService, tmp_path: Path)
     for _ in range(2):
         assert service.participants.give_traits(person, {"gender": "man"}).kind == "guidelines"
     for _ in range(2):
-        assert service.participants.confirm_guidelines(person).kind == "item"
+        assert service.participants.confirm(person).kind == "item"
     assert service.participants.give_consent(person, agreed=False).kind == "item", (
         "too late to decline; withdrawing is another thing"
     )
@@ -149,7 +149,7 @@ def test_withdrawing(open_service: OpenService, tmp_path: Path, database: str, r
     person = service.participants.enter({"workerId": "A1B2C3D4E5"})
     service.participants.give_consent(person, agreed=True)
     service.participants.give_traits(person, {"job": "baker"})
-    service.participants.confirm_guidelines(person)
+    service.participants.confirm(person)
     work(service, person, pages=3)
     assert service.participants.withdraw(person).kind == "withdrawn"
     assert service.participants.withdraw(person).kind == "withdrawn"

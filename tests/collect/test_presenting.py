@@ -55,7 +55,7 @@ def taken(service: StudyService) -> tuple[Participant, list[ItemPage]]:
     people = service.participants
     who = people.enter({})
     people.give_consent(who, agreed=True)
-    people.confirm_guidelines(who)
+    people.confirm(who)
     seen = []
     for position in range(1, len(TEXTS) + 1):
         page = people.page(who, position)
@@ -118,7 +118,7 @@ def test_answers_that_are_not_shown_are_refused(tmp_path: Path) -> None:
         people = service.participants
         who = people.enter({})
         people.give_consent(who, agreed=True)
-        people.confirm_guidelines(who)
+        people.confirm(who)
         page = people.page(who, 1)
         assert [o.code for o in page.questions[0].scale.shown] == [-2, -1, 1, 2]
         for answer in (QuestionAnswer(0.0), QuestionAnswer(None, "ambiguous")):

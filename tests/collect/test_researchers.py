@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import io
+import time
 import zipfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -38,6 +40,11 @@ def test_the_overview_counts_what_there_is(open_service: OpenService, tmp_path: 
     assert (found.items, found.answers, found.paused) == (6, 4, False)
     assert found.participants == {"finished": 1, "working": 1, "consent": 1}
     assert {arm.seconds for arm in found.arms} == {2.0, 3.0}
+    assert found.funnel == {"came": 3, "agreed": 2, "answered a page": 2, "finished": 1}
+    assert sum(count for _, count in found.by_time) == 4
+    assert found.by_time[-1][0][:13] in {
+        datetime.fromtimestamp(time.time() - ago, UTC).strftime("%Y-%m-%d %H") for ago in (0, 60)
+    }
 
 
 def test_reliability_is_that_of_the_measures(open_service: OpenService, tmp_path: Path, database: str) -> None:
@@ -222,13 +229,13 @@ def test_rationales_are_kept_and_shown(open_service: OpenService, tmp_path: Path
 def test_passwords(open_service: OpenService, tmp_path: Path) -> None:
     service = open_service(study(tmp_path, 2))
     assert not service.researchers.has_password()
-    assert not service.researchers.password_matches("")
+    assert service.researchers.role("", "") is None
     with pytest.raises(InputError, match="too short"):
         service.researchers.set_password("short")
     service.researchers.set_password("long enough")
     assert service.researchers.has_password()
-    assert service.researchers.password_matches("long enough")
-    assert not service.researchers.password_matches("Long enough")
+    assert service.researchers.role("", "long enough") == "manage"
+    assert service.researchers.role("", "Long enough") is None
 
 
 def test_slow_results_wait_for_answers_but_not_for_decisions(

@@ -125,7 +125,7 @@ def test_withdrawing_removes_answers_from_tables_files_and_exports_and_gives_a_r
         person = people.enter({"PROLIFIC_PID": name, "SESSION_ID": f"session-{name}"})
         people.give_consent(person, agreed=True)
         people.give_traits(person, {"job": f"job-of-{name}"})
-        people.confirm_guidelines(person)
+        people.confirm(person)
         while (step := people.step(person)).kind == "item":
             page = people.page(person, step.position)
             for text in (f"reason-of-{name}-{step.position}", f"second-reason-of-{name}-{step.position}"):

@@ -148,7 +148,7 @@ class PaymentWorld:
         service: Any = SimpleNamespace(
             study=SimpleNamespace(plan=SimpleNamespace(recruitment=plan), id="mine"),
             database=SimpleNamespace(private=SimpleNamespace(sql=None)),
-            researchers=SimpleNamespace(review_rater=lambda *seen, **_: self.reviews.append(seen)),
+            researchers=SimpleNamespace(by="", review_rater=lambda *seen, **_: self.reviews.append(seen)),
         )
         monkeypatch.setattr(CLIENT, "_http", Wire(self.fake, self.moments))
         self.recruiter = ProlificRecruiter(service, CLIENT, lambda: 1.0)
@@ -440,16 +440,50 @@ def test_a_payment_that_was_denied_and_came_all_the_same_is_shown(monkeypatch: p
     assert "Approved, but not from here: bob" in here.recruiter.state().differences
 
 
-def test_two_processes_pay_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("others", "set_up"),
+    [
+        ({"ann": 50, "bob": 70}, [["ann", "bob"], ["ann", "bob"]]),
+        ({"ann": 50}, [["ann"], ["ann", "bob"], ["bob"]]),
+    ],
+)
+def test_two_processes_pay_once(
+    monkeypatch: pytest.MonkeyPatch, others: dict[str, int], set_up: list[list[str]]
+) -> None:
+    """Another process pays while this one sets up: each is paid once, and nobody else waits for it."""
     here = PaymentWorld(monkeypatch)
-    one, other = (here.recruiter.plan(bonus("x", ann=50, bob=70)) for _ in range(2))
-    set_up = here.recruiter.client.set_up_bonuses
+    mine, other = (
+        here.recruiter.plan(bonus("x", ann=50, bob=70)),
+        here.recruiter.plan(PaymentRequest("bonus", others, "x")),
+    )
+    client, done = here.recruiter.client, list[list[str]]()
+    first = client.set_up_bonuses
+
+    def noted(study: str, amounts: Mapping[str, int]) -> str:
+        done.append(sorted(amounts))
+        return first(study, amounts)
 
     def meanwhile(study: str, amounts: Mapping[str, int]) -> str:
-        monkeypatch.setattr(here.recruiter.client, "set_up_bonuses", set_up)
+        monkeypatch.setattr(client, "set_up_bonuses", noted)
         here.recruiter.carry_out(other)
-        return set_up(study, amounts)
+        return noted(study, amounts)
 
-    monkeypatch.setattr(here.recruiter.client, "set_up_bonuses", meanwhile)
-    here.recruiter.carry_out(one)
+    monkeypatch.setattr(client, "set_up_bonuses", meanwhile)
+    here.recruiter.carry_out(mine)
     assert sorted(here.fake.paid) == [("ann", 50), ("bob", 70)]
+    assert done == set_up
+
+
+def test_what_is_sent_again_gives_up_the_first_attempt_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = PaymentWorld(monkeypatch)
+    here.command(bonus("x", ann=50))
+    here.command(bonus("x", bob=70), fault=PlantedFault("/pay/", 502))  # not taken, but nobody can know
+    again = here.command(bonus("x", resend=True, bob=70))
+    assert again is not None
+    assert (again.paid, again.amount) == (("bob",), 70)
+    assert {key: [entry.state for entry in own] for key, own in here.ledger.states("bonus").items()} == {
+        "bonus:x:ann": ["paying", "done"],
+        "bonus:x:bob": ["paying", "failed"],
+        "bonus:x:bob#2": ["paying", "done"],
+    }
+    assert here.fake.paid == [("ann", 50), ("bob", 70)]

@@ -102,3 +102,21 @@ def test_a_rejection_that_was_begun_holds_the_pay_back() -> None:
     (seen,) = standings([DONE], {"ann": ANN}, PLAN, {}, frozenset(["s1"]))
     assert seen.standing == "to review"
     assert "reject it again, or cancel" in seen.reason
+
+
+def test_what_a_rejection_that_was_begun_does_not_change() -> None:
+    rejected = replace(DONE, status="REJECTED")
+    (seen,) = standings([rejected], {"ann": ANN}, PLAN, {}, frozenset(["s1"]))
+    assert (seen.standing, seen.reason) == ("left", "rejected on the platform")
+
+
+def test_what_is_paid_stays_paid_whoever_it_was() -> None:
+    assert one(replace(DONE, status="APPROVED"), None).standing == "paid"
+    both = [replace(DONE, status="APPROVED"), replace(DONE, id="s2", status="APPROVED")]
+    assert [seen.standing for seen in standings(both, {"ann": ANN}, PLAN, {})] == ["paid", "paid"]
+
+
+def test_a_submission_without_an_end_comes_after_those_that_have_one() -> None:
+    open_ = replace(DONE, id="s0", status="ACTIVE", code=None, completed_at=None, started_at="2025-01-01")
+    seen = standings([open_, DONE], {"ann": ANN}, PLAN, {})
+    assert [(one.submission, one.standing) for one in seen] == [("s1", "to pay"), ("s0", "at work")]

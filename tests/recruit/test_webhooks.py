@@ -138,6 +138,11 @@ def test_the_dashboard_does_what_the_command_does(tmp_path: Path, monkeypatch: p
         assert browser.act(act="bonus", submission=good, amount="x", name="n") == 409
         assert browser.confirm(act="bonus", submission=good, amount="0.50", name="n") == 200
         assert here.fake.paid == [(good, 50)]
+        browser.get("/admin/recruiting")
+        for chart in ("Submissions by status", "Money", "Paid from here over time"):
+            assert f'aria-label="{chart}"' in browser.text
+        assert re.search(r'bonuses</th>.*<td class="n">0.50</td>', browser.text)
+        assert re.search(r"<title>[0-9: -]+: 2.00</title>", browser.text)
         assert browser.act(act="reject", submission=bad, category="FAILED_CHECK", reason="no") == 409
         assert browser.confirm(act="reject", submission=bad, category="FAILED_CHECK", reason=REASON) == 200
         assert here.fake.submissions[bad]["status"] == "REJECTED"

@@ -94,7 +94,7 @@ class World:
         params = dict(one.split("=", 1) for one in url.partition("?")[2].split("&"))
         person = self.service.participants.enter(params)
         if self.service.participants.give_consent(person, agreed=True).kind == "guidelines":
-            self.service.participants.confirm_guidelines(person)
+            self.service.participants.confirm(person)
         return submission, person
 
     def finish(self, name: str, *, well: bool = True) -> str:

@@ -16,7 +16,7 @@ from vantage.cli import plan, recruit
 from vantage.cli.corpora import TextColumns, texts_or_corpus, with_disclosure
 from vantage.cli.options import TO, pairs, shared
 from vantage.cli.output import Json, print_json, print_rows, say, sentences
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from vantage.collect import AnnotationStudy, StudyService
@@ -234,17 +234,33 @@ def invite(
 
 @app.command()
 @_with_study
-def password(chosen: ChosenStudy) -> None:
-    """Set the dashboard's password.
+def password(
+    chosen: ChosenStudy,
+    name: Annotated[str, typer.Option(help="A researcher who gets a password of their own.")] = "",
+    role: Annotated[
+        str, typer.Option(help="What that researcher may do: view, review (also decide about raters), or manage.")
+    ] = "view",
+    remove: Annotated[bool, typer.Option("--remove", help="Take that researcher's password away.")] = False,
+) -> None:
+    """Set the dashboard's password, or that of one researcher, whose name the log then has.
 
     It is typed at a prompt or read from standard input.
     """
+    from vantage.collect.researchers import ROLES
+
+    if role not in ROLES:
+        raise InputError(f"There is no role '{role}'", remedy=nearest(role, ROLES))
     with chosen.running() as service:
-        if sys.stdin.isatty():
-            service.researchers.set_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+        if remove:
+            service.researchers.remove_researcher(name)
         else:
-            service.researchers.set_password(sys.stdin.readline().rstrip("\r\n"))
-    typer.echo("The password is set.")
+            new = (
+                typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+                if sys.stdin.isatty()
+                else sys.stdin.readline().rstrip("\r\n")
+            )
+            service.researchers.set_password(new, name, next(one for one in ROLES if one == role))
+    typer.echo(f"'{name}' can no longer log in." if remove else "The password is set.")
 
 
 @app.command()

@@ -210,3 +210,12 @@ def cleaned(text: str) -> str:
     """
     kept = (c for c in text.replace("\r\n", "\n") if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
     return "".join(kept).strip()
+
+
+def whole_number(text: str) -> int | None:
+    """A whole number from a link or a form; null for anything else.
+
+    >>> whole_number("12"), whole_number("-1"), whole_number("１")
+    (12, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -120,12 +120,12 @@ class StudyDatabase:
             self._paused = (paused, time.monotonic() + PAUSE_CACHED)
         return paused
 
-    def pause(self, paused: bool = True) -> None:
+    def pause(self, paused: bool = True, by: str = "") -> None:
         """Pauses or resumes the study; pages that participants have open can still be submitted."""
 
         def job(connection: Connection) -> None:
             tables.write_setting(connection, "paused", "yes" if paused else "")
-            tables.record(connection, "paused" if paused else "resumed")
+            tables.record(connection, "paused" if paused else "resumed", **tables.acting(by))
 
         self.write(job)
         self._paused = (paused, time.monotonic() + PAUSE_CACHED)

@@ -52,6 +52,8 @@ CHECKED: Final[dict[str, Any]] = {
     "batch": pl.Int32,
     "position": pl.Int32,
 }
+RESEARCHER: Final = "researcher"
+"""Who decided, where no name is known."""
 CHECKS_FILE: Final = "checks.csv"
 
 
@@ -95,7 +97,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     checked: list[tuple[Any, ...]] = []
     seen: Counter[tuple[Any, ...]] = Counter()
     for number, kind, check, condition, batch, position, group, item, answers, seconds, at, revision, core in rows:
-        block = study.blocks[0] if group is None else study.block(group)
+        block = study.block(group)
         for question, (value, status, rationale, *more) in json.loads(answers).items():
             if kind == "item":
                 key = (item, question, names[number], condition)
@@ -218,7 +220,9 @@ def _decisions(people: pl.DataFrame) -> list[pl.Expr]:
     if not (people["verdict"] == "excluded").any():
         return []
     when = pl.from_epoch((pl.col("at") * 1000).cast(pl.Int64), "ms").dt.strftime("%Y-%m-%dT%H:%M:%SZ")
-    shown = {"excluded_by": pl.col("decided_by"), "excluded_at": when}
+    # The names of researchers are for the log, not for those who read the corpus.
+    by = pl.when(pl.col("decided_by") == "rule").then("decided_by").otherwise(pl.lit(RESEARCHER))
+    shown = {"excluded_by": by, "excluded_at": when}
     return [pl.when(excluded & (value != "")).then(value).alias(name) for name, value in shown.items()]
 
 

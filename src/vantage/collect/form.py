@@ -15,14 +15,15 @@ from typing import Any, Final, Literal
 import numpy as np
 from sqlalchemy import Connection, select
 
-from vantage.collect.answers import LINE, LONGEST
+from vantage.collect.answers import LINE, LONGEST, whole_number
 from vantage.collect.blocks import Block
 from vantage.collect.flow_document import RangePart, TraitPart
+from vantage.collect.languages import sentence
 from vantage.collect.participants import ParticipantService
-from vantage.collect.phases import Quiz, TrainingPhase, accepts
+from vantage.collect.phases import Questionnaire, Quiz, TrainingPhase, accepts
 from vantage.collect.submissions import page_number
 from vantage.collect.tables import pages
-from vantage.collect.views import Participant, QuestionAnswer, Step
+from vantage.collect.views import InvalidAnswers, Participant, QuestionAnswer, Step
 from vantage.instruments import Question, grouped
 from vantage.presentations import PLAIN, Presentation
 
@@ -60,11 +61,18 @@ class FormField:
     """Answers that are right, as the page offers them, by question (or under the field's own name)."""
     tests: Tests = ""
 
+    @property
+    def choices(self) -> tuple[tuple[str, str], ...]:
+        """What is sent for each text to choose, and the text: in a quiz its number."""
+        return tuple((f"{n}" if self.tests else text, text) for n, text in enumerate(self.options))
+
 
 @dataclass(frozen=True, slots=True)
 class StudyForm:
     """The page of a step."""
 
+    place: str
+    """Where it is: the kind of the step, and which of several. A form that is sent twice answers no later page."""
     name: str
     """What page it is, in words."""
     reads: str
@@ -76,6 +84,13 @@ class StudyForm:
     """What is judged, as text."""
     admits: Callable[[Given], bool] | None = None
     """Whether answers let somebody go on, where a rule decides."""
+    shows: Any = None
+    """The phase whose page it is, or the item to practise on, for those who draw it."""
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions of the instrument, in their order on the page."""
+        return tuple(question for one in self.fields for question in one.questions)
 
     @property
     def words(self) -> int:
@@ -98,7 +113,7 @@ def consent_form(people: ParticipantService, params: Mapping[str, str]) -> Study
         return people.give_consent(people.enter(params), agreed=True)
 
     agreed = FormField(AGREED, "choice", "", ("yes", "no"))
-    return StudyForm("consent", f"{people.study.consent} {people.study.warning or ''}", send, (agreed,))
+    return StudyForm("consent", "consent", f"{people.study.consent} {people.study.warning or ''}", send, (agreed,))
 
 
 def form_of(people: ParticipantService, participant: Participant, step: Step) -> StudyForm:
@@ -108,37 +123,51 @@ def form_of(people: ParticipantService, participant: Participant, step: Step) ->
     if step.kind == "training":
         return _training(people, participant)
     phase = people.phase(participant)
-    if step.kind in ("screener", "traits"):
+    if isinstance(phase, Questionnaire):
         asked = people.asked(participant)
-        name = f"{step.kind}: {asked[0].ask if asked else ''}"
-        fields = tuple(map(_trait, asked))
-        admits = partial(people.admits, participant)
-        return StudyForm(name, "", lambda given, _: people.give_traits(participant, given), fields, admits=admits)
-    if isinstance(phase, Quiz):
-
-        def send(given: Given, _: float) -> Step:
-            people.answer_quiz(participant, [int(given[f"{n}"]) for n in range(len(phase.part.questions))])
-            return people.step(participant)
-
-        asks = enumerate(phase.part.questions)
-        quiz = (
-            FormField(f"{n}", "choice", q.ask, tuple(q.options), right={f"{n}": (q.answer - 1,)}, tests="reading")
-            for n, q in asks
+        first = asked[0] if asked else None
+        return StudyForm(
+            f"{step.kind}/{first.id if first else ''}",
+            f"{step.kind}: {first.ask if first else ''}",
+            "",
+            lambda given, _: people.give_traits(participant, given),
+            tuple(map(_trait, asked)),
+            admits=partial(people.admits, participant),
+            shows=phase,
         )
-        return StudyForm("quiz", "", send, tuple(quiz))
+    if isinstance(phase, Quiz):
+        return _quiz(people, participant, phase, step.attempts_left)
     if step.kind == "review":
 
         def finish(_: Given, __: float) -> Step:
             people.finish(participant)
             return people.step(participant)
 
-        return StudyForm("review", "", finish)
+        return StudyForm("review", "review", "", finish)
     text = ""
     if step.kind == "guidelines" and (guide := people.guide(participant)) is not None:
         examples = [example.item for example in guide.instrument.examples]
         text = " ".join([guide.instrument.guidelines, *map(_text, examples)])
     text = text or getattr(getattr(phase, "part", None), "text", "")
-    return StudyForm(step.kind, text, lambda _, __: people.confirm(participant))
+    place = f"{step.kind}/{phase.number}"
+    return StudyForm(place, step.kind, text, lambda _, __: people.confirm(participant), shows=phase)
+
+
+def _quiz(people: ParticipantService, participant: Participant, phase: Quiz, attempts_left: int) -> StudyForm:
+    asked = phase.part.questions
+
+    def send(given: Given, _: float) -> Step:
+        result = people.answer_quiz(participant, [whole_number(given[f"{n}"]) for n in range(len(asked))])
+        if result.passed or not result.attempts_left:
+            return people.step(participant)
+        raise InvalidAnswers({f"{n}": asked[n].explain or sentence("This is not right.") for n in result.wrong})
+
+    fields = tuple(
+        FormField(f"{n}", "choice", q.ask, tuple(q.options), right={f"{n}": (q.answer - 1,)}, tests="reading")
+        for n, q in enumerate(asked)
+    )
+    # The number of attempts tells a form that was sent twice from a second attempt.
+    return StudyForm(f"quiz/{phase.number}.{attempts_left}", "quiz", "", send, fields, shows=phase)
 
 
 def _item(people: ParticipantService, participant: Participant, step: Step) -> StudyForm:
@@ -158,7 +187,8 @@ def _item(people: ParticipantService, participant: Participant, step: Step) -> S
         return people.submit(participant, step.position, given, token=page.token, seconds=seconds).step
 
     fields = tuple(_fields(page.questions, ways, known, "attention"))
-    return StudyForm(f"item: {text[:70]}", f"{text} {page.instruction}", send, fields, text)
+    place = f"item/{page.position}/{page.group}"
+    return StudyForm(place, f"item: {text[:70]}", f"{text} {page.instruction}", send, fields, text, shows=page)
 
 
 def _known(block: Block, kind: str, check: str) -> RightAnswers:
@@ -172,13 +202,20 @@ def _known(block: Block, kind: str, check: str) -> RightAnswers:
 def _training(people: ParticipantService, participant: Participant) -> StudyForm:
     practice, phase = people.practice(participant), people.phase(participant)
     text = _text(practice.record)
+    place = f"training/{practice.position}.{'feedback' if practice.answers else 'item'}"
     if practice.answers:
-        return StudyForm("training: feedback", practice.explain, lambda _, __: people.confirm(participant))
+        confirm = partial(people.confirm, participant)
+        return StudyForm(place, "training: feedback", practice.explain, lambda _, __: confirm(), shows=practice)
     known = phase.part.items[practice.position - 1].accept if isinstance(phase, TrainingPhase) else {}
     ways = [PLAIN] * len(practice.questions)
-    fields = tuple(_fields(practice.questions, ways, known, "reading"))
     return StudyForm(
-        f"training: {text[:70]}", text, lambda given, _: people.give_practice(participant, given), fields, text
+        place,
+        f"training: {text[:70]}",
+        text,
+        lambda given, _: people.give_practice(participant, given),
+        tuple(_fields(practice.questions, ways, known, "reading")),
+        text,
+        shows=practice,
     )
 
 

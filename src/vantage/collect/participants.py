@@ -47,11 +47,7 @@ PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
 
 _RECORD = select(items.c.record).where(items.c.item == bindparam("item"))
 _BY_ID = select(participants.c.id, participants.c.number).where(participants.c.id == bindparam("id"))
-_ASKED = (
-    select(pages.c.question_set, participants.c.question_set)
-    .join(participants, participants.c.number == pages.c.participant)
-    .where(pages.c.id == bindparam("page"), participants.c.number == bindparam("number"))
-)
+_ASKED = select(pages.c.question_set).where(pages.c.id == bindparam("page"), pages.c.participant == bindparam("number"))
 
 
 class ParticipantService(ParticipantPlaces):
@@ -225,10 +221,6 @@ class ParticipantService(ParticipantPlaces):
     def confirm(self, participant: Participant) -> Step:
         """The participant goes on from a page that is only read: guidelines, feedback or debriefing."""
         return self._answer(participant, ("guidelines", "training", "debriefing"), None)[0]
-
-    def confirm_guidelines(self, participant: Participant) -> Step:
-        """The participant confirms having read the guidelines."""
-        return self._answer(participant, ("guidelines",), None)[0]
 
     def give_practice(self, participant: Participant, answers: Mapping[str, QuestionAnswer]) -> Step:
         """Answers about the item of `practice`; feedback follows, then `confirm`."""
@@ -432,10 +424,10 @@ class ParticipantService(ParticipantPlaces):
         chosen = self._question_sets.get(key)
         if chosen is None:
             own = {"page": page, "number": participant.number}
-            row = self.database.read(lambda c: c.execute(_ASKED, own).one_or_none())
-            if row is None:
+            asked: int | None = self.database.read(lambda c: c.execute(_ASKED, own).scalar_one_or_none())
+            if asked is None:
                 raise Refused(sentence("There is no such page."), "unknown")
-            chosen = _cache(self._question_sets, key, row[0] if row[0] is not None else row[1])
+            chosen = _cache(self._question_sets, key, asked)
         return chosen
 
 

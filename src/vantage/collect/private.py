@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
-from sqlalchemy import Column, Connection, Float, Index, Integer, Table, Text, UniqueConstraint, func, select
+from sqlalchemy import Column, Connection, Float, Index, Integer, Table, Text, UniqueConstraint, func, select, true
 
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.tables import Tables, filled, keep_out_of_statistics, read_setting, write_setting
@@ -92,6 +92,11 @@ class PrivateStore:
         """A secret, or null."""
         return self.read(lambda c: read_setting(c, key, secrets_table))
 
+    def settings(self, prefix: str) -> dict[str, str]:
+        """The secrets whose keys begin so, by the rest of their keys."""
+        query = select(secrets_table).where(secrets_table.c.key.startswith(prefix)).order_by(secrets_table.c.key)
+        return {key.removeprefix(prefix): value for key, value in self.read(lambda c: c.execute(query).all())}
+
     def set(self, key: str, value: str) -> None:
         """Changes a secret."""
         self.write(lambda c: write_setting(c, key, value, secrets_table))
@@ -118,25 +123,26 @@ class PrivateStore:
         rows = self.read(lambda c: c.execute(query).mappings().all())
         return [{**row, "links": json.loads(row["links"])} for row in rows]
 
-    def start_session(self, seconds: float) -> str:
-        """A new session of a researcher; expired ones are removed."""
-        name, now = secrets.token_urlsafe(18), time.time()
-        self.sql.execute(
-            sessions.delete().where(sessions.c.expires < now), sessions.insert().values(id=name, expires=now + seconds)
-        )
-        return name
+    def start_session(self, seconds: float, researcher: str = "") -> str:
+        """A new session of a researcher, whose name stands at its end; expired ones are removed."""
+        session, now = f"{secrets.token_urlsafe(18)}:{researcher}", time.time()
+        new = sessions.insert().values(id=session, expires=now + seconds)
+        self.sql.execute(sessions.delete().where(sessions.c.expires < now), new)
+        return session
 
-    def has_session(self, name: str) -> bool:
+    def has_session(self, session: str) -> bool:
         """Whether a session has neither ended nor expired."""
-        query = select(sessions.c.id).where(sessions.c.id == name, sessions.c.expires > time.time())
+        query = select(sessions.c.id).where(sessions.c.id == session, sessions.c.expires > time.time())
         return self.read(lambda c: c.execute(query).first() is not None)
 
-    def end_sessions(self, name: str | None = None) -> None:
-        """Ends a session, or all of them; with all of them failed log-ins are forgotten."""
-        if name is None:
-            self.sql.execute(sessions.delete(), failures.delete())
-        else:
-            self.sql.execute(sessions.delete().where(sessions.c.id == name))
+    def end_session(self, session: str) -> None:
+        """Ends a session."""
+        self.sql.execute(sessions.delete().where(sessions.c.id == session))
+
+    def end_sessions(self, researcher: str = "") -> None:
+        """Ends the sessions of a researcher, or all of them, and forgets failed log-ins."""
+        own = sessions.c.id.endswith(f":{researcher}", autoescape=True) if researcher else true()
+        self.sql.execute(sessions.delete().where(own), failures.delete())
 
     def note_failure(self, *who: str, keep: float) -> None:
         """Notes a wrong password; what is older than `keep` seconds is forgotten."""

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from statistics import median
 from typing import Any, Final
 
 import polars as pl
-from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, true
 
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import arms, events, items, pages, participants, reviews, submissions
+from vantage.collect.tables import acting, arms, events, items, pages, participants, reviews, submissions
 from vantage.collect.views import AnswerDistribution, ArmProgress, ItemAnswers, ItemLine, Overview, Refused
 from vantage.instruments import Question
 
 RECENT: Final = 5000
 """Number of latest submissions that median times are computed from."""
+HOUR: Final = 3600
+COLUMNS: Final = 48
+"""Most columns of a chart over time."""
 LOG: Final[dict[str, Any]] = {"at": pl.Datetime("ms"), "event": pl.String, "rater": pl.String, "detail": pl.String}
 
 
@@ -68,7 +72,49 @@ def overview(
         answers=connection.execute(answered).scalar_one(),
         flagged=flagged,
         paused=paused,
+        funnel=_funnel(connection),
+        by_time=_by_time(connection),
     )
+
+
+def _funnel(connection: Connection) -> dict[str, int]:
+    """How many people came, agreed, answered a page and finished; of those who declined nothing more is known."""
+    own = select(pages.c.id).where(pages.c.participant == participants.c.number, pages.c.state == "answered")
+    steps = {
+        "came": true(),
+        "agreed": participants.c.consented_at.is_not(None),
+        "answered a page": own.exists(),
+        "finished": participants.c.stage == "finished",
+    }
+    counts = [func.count(case((met, 1))) for met in steps.values()]
+    return dict(zip(steps, connection.execute(select(*counts).select_from(participants)).one(), strict=True))
+
+
+def _by_time(connection: Connection) -> tuple[tuple[str, float], ...]:
+    hour = func.round(submissions.c.at / HOUR - 0.5).label("hour")  # neither database rounds down by a common name
+    query = select(hour, func.count()).join(pages, pages.c.id == submissions.c.page)
+    query = query.where(submissions.c.revision == 1, pages.c.kind == "item").group_by("hour")
+    return by_time([(HOUR * at, n) for at, n in connection.execute(query)])
+
+
+def by_time(amounts: Iterable[tuple[float, float]]) -> tuple[tuple[str, float], ...]:
+    """The sums of amounts, each with its time, in equal steps of an hour or more, none left out in between (UTC).
+
+    >>> by_time([(0.0, 2), (10.0, 1), (7300.0, 4)])
+    (('1970-01-01 00:00', 3), ('1970-01-01 01:00', 0), ('1970-01-01 02:00', 4))
+    >>> by_time([(0.0, 2), (86400.0 * 3, 1)])[1]
+    ('1970-01-02', 0)
+    """
+    known = sorted(amounts)
+    if not known:
+        return ()
+    steps = (HOUR * hours for hours in (1, 24, 7 * 24, 28 * 24, 365 * 24))
+    step = next((one for one in steps if (known[-1][0] - known[0][0]) / one < COLUMNS), 10 * 365 * 24 * HOUR)
+    sums: dict[int, float] = dict.fromkeys(range(int(known[0][0] // step), int(known[-1][0] // step) + 1), 0)
+    for at, amount in known:
+        sums[int(at // step)] += amount
+    shown = "%Y-%m-%d %H:%M" if step == HOUR else "%Y-%m-%d"
+    return tuple((datetime.fromtimestamp(n * step, UTC).strftime(shown), amount) for n, amount in sums.items())
 
 
 def _times(connection: Connection) -> dict[int, list[float]]:
@@ -165,7 +211,8 @@ def log(connection: Connection) -> pl.DataFrame:
     rows = [(row.at, row.kind, row.rater, row.detail) for row in connection.execute(select(events))]
     decided = select(reviews, participants.c.rater).join(participants, participants.c.number == reviews.c.participant)
     for row in connection.execute(decided):
-        detail = json.dumps({"rule": row.rule, "reason": row.note}, ensure_ascii=False)
+        named = {} if row.decided_by in ("researcher", "rule") else acting(row.decided_by)
+        detail = json.dumps({"rule": row.rule, "reason": row.note, **named}, ensure_ascii=False)
         rows.append((row.at, row.verdict, row.rater, detail))
     saved = (
         select(submissions.c.at, submissions.c.revision, submissions.c.page, participants.c.rater)

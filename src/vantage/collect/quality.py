@@ -22,7 +22,7 @@ from sqlalchemy.engine import Row
 
 from vantage.collect import assignment
 from vantage.collect.document import RaterFact, Rule
-from vantage.collect.export import Collected, passed_check
+from vantage.collect.export import RESEARCHER, Collected, passed_check
 from vantage.collect.private import code_of
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import change, items, pages, reviews, submissions
@@ -34,6 +34,7 @@ COLUMNS: Final = (
     *("question", "condition", "measure", "estimate", "low", "high", "items", "raters", "judgments", "reason"),
     "options",
 )
+RULE: Final = "rule"
 BESIDE_ORDER: Final = ("answers run", "agrees little", "answers +", "answers -", "uses ")
 """First words of flags that compare answers as numbers, which means nothing on a nominal scale."""
 
@@ -158,7 +159,8 @@ def _decided(person: Mapping[str, Any]) -> str:
     if person["at"] is None:
         return ""
     when = datetime.fromtimestamp(person["at"], UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"decided by {'the rule' if person['decided_by'] == 'rule' else 'a researcher'}, {when}"
+    who = {RULE: "the rule", RESEARCHER: "a researcher"}.get(person["decided_by"], person["decided_by"])
+    return f"decided by {who}, {when}"
 
 
 def _copied(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, list[str]]:
@@ -251,10 +253,6 @@ def _mean(rows: list[dict[str, Any]], name: str) -> float | None:
     known = [(row[name], row["judgments"]) for row in rows if row[name] is not None and row["judgments"]]
     total = sum(weight for _, weight in known)
     return sum(value * weight for value, weight in known) / total if total else None
-
-
-RESEARCHER: Final = "researcher"
-RULE: Final = "rule"
 
 
 def decide(
@@ -356,7 +354,7 @@ def repetition(questions: Sequence[Question], judged: Sequence[Mapping[str, Any]
     return {"longest run": RaterFact(runs, many), "same answer": RaterFact(same, many)}
 
 
-def _failed(study: AnnotationStudy, kind: str, check: str, group: int | None, answers: Mapping[str, Any]) -> bool:
-    block = study.blocks[0] if group is None else study.block(group)
+def _failed(study: AnnotationStudy, kind: str, check: str, group: int, answers: Mapping[str, Any]) -> bool:
+    block = study.block(group)
     results = (passed_check(block, kind, check, question, answer[0]) for question, answer in answers.items())
     return any(result is False for result in results)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import threading
 import time
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast, get_args
 
 import polars as pl
 from sqlalchemy import Connection, case, func, select
@@ -18,15 +20,19 @@ from vantage.collect import assignment, export, progress, quality
 from vantage.collect.adapting import ArmState
 from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
+from vantage.collect.export import RESEARCHER
 from vantage.collect.private import password_hash, password_matches, pseudonym
-from vantage.collect.quality import broken_rules, decide
+from vantage.collect.quality import RULE, broken_rules, decide
 from vantage.collect.study_setup import stored_items
-from vantage.collect.tables import invitations, pages, participants, record, reviews, submissions
-from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
+from vantage.collect.tables import acting, invitations, pages, participants, record, reviews, submissions
+from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Role, Verdict
 from vantage.corpora import Corpus
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 
 T = TypeVar("T")
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+NAME: Final = re.compile(rf"(?!({RULE}|{RESEARCHER})$)[a-z][a-z0-9_-]{{0,31}}")
+"""What a researcher may be called: nothing that stands for somebody else in the log."""
 QUICK: Final = 0.2
 PATIENCE: Final = 20
 """A result that took longer than `QUICK` seconds is reused for this many times as long."""
@@ -37,25 +43,59 @@ class ResearcherService:
 
     def __init__(self, database: StudyDatabase) -> None:
         self.database, self.study = database, database.study
+        self.by = ""
+        """The researcher who acts, for the log; empty for whoever has the study's files."""
         self._results: dict[str, _Result] = {}
         self._computing = threading.RLock()
 
+    def acting(self, researcher: str) -> ResearcherService:
+        """The same service in the name of a researcher."""
+        other = copy(self)
+        other.by = researcher
+        return other
+
     def has_password(self) -> bool:
-        """Whether an admin password has been set."""
+        """Whether the study's password has been set."""
         return bool(self.database.private.setting("password"))
 
-    def set_password(self, password: str) -> None:
-        """Stores the hash of the admin password; all sessions end, and wrong passwords are forgotten."""
+    def set_password(self, password: str, researcher: str = "", role: Role = "manage") -> None:
+        """Stores the hash of a password, of the study (which may do everything) or of one researcher with a role.
+
+        Their sessions end, with the study's password those of everybody, and wrong passwords are forgotten.
+        """
         if len(password) < 8:
             raise InputError("The password is too short", remedy="use at least 8 characters")
-        self.database.private.set("password", password_hash(password))
-        self.database.private.end_sessions()
-        self.database.write(lambda c: record(c, "password set"))
+        if researcher and not NAME.fullmatch(researcher):
+            raise InputError(f"'{researcher}' is no name", remedy="use up to 32 of a-z, 0-9, '-' and '_'")
+        key, role_of = (f"password:{researcher}", f"{role} ") if researcher else ("password", "")
+        self.database.private.set(key, role_of + password_hash(password))
+        self.database.private.end_sessions(researcher)
+        known = {"researcher": researcher, "role": role} if researcher else {}
+        self.database.write(lambda c: record(c, "password set", **known))
 
-    def password_matches(self, password: str) -> bool:
-        """Whether this is the admin password; deliberately slow, so limit attempts and keep it off the event loop."""
-        stored = self.database.private.setting("password")
-        return stored is not None and password_matches(password, stored)
+    def remove_researcher(self, researcher: str) -> None:
+        """Takes a researcher's password away and ends their sessions; what they did stays in the log."""
+        if researcher not in (known := self.named()):
+            raise InputError(f"There is no researcher '{researcher}'", remedy=nearest(researcher, list(known)))
+        self.database.private.set(f"password:{researcher}", "")
+        self.database.private.end_sessions(researcher)
+        self.database.write(lambda c: record(c, "researcher removed", researcher=researcher))
+
+    def named(self) -> dict[str, Role]:
+        """The researchers who have a password of their own, with their roles."""
+        names = self.database.private.settings("password:")
+        return {name: role for name in names if (role := self.role(name)) is not None}
+
+    def role(self, researcher: str = "", password: str | None = None) -> Role | None:
+        """What a researcher may do; null for nobody, and where a password is given that is not theirs.
+
+        Checking a password is deliberately slow, so limit attempts and keep it off the event loop.
+        """
+        stored = self.database.private.setting(f"password:{researcher}" if researcher else "password") or ""
+        role, _, hashed = stored.rpartition(" ")
+        if not hashed or (password is not None and not password_matches(password, hashed)):
+            return None
+        return next((one for one in ROLES if one == role), "manage")
 
     def overview(self) -> Overview:
         """The study's progress."""
@@ -124,7 +164,7 @@ class ResearcherService:
             ).one_or_none()
             if person is None:
                 raise Refused(f"There is no rater '{rater}'.", "unknown")
-            decide(connection, person, verdict, note, rule=rule)
+            decide(connection, person, verdict, note, rule=rule, by=self.by or RESEARCHER)
             if person.stage == "finished" and person.verdict == "excluded" != verdict:
                 traits = json.loads(person.traits or "{}")
                 assignment.take_quotas(connection, self.study.plan.quotas, person.number, traits)
@@ -133,7 +173,7 @@ class ResearcherService:
 
     def pause(self, paused: bool = True) -> None:
         """Pauses or resumes the study: participants see `paused`; pages they have open can still be submitted."""
-        self.database.pause(paused)
+        self.database.pause(paused, self.by)
 
     def items(self, start: int = 0, count: int = 50, find: str = "") -> list[ItemLine]:
         """A range of the items, or those whose id starts with `find`."""
@@ -152,7 +192,7 @@ class ResearcherService:
 
         def job(connection: Connection) -> None:
             connection.execute(invitations.insert(), made)
-            record(connection, "invited", count=count, note=note)
+            record(connection, "invited", count=count, note=note, **acting(self.by))
 
         self.database.write(job)
         return [Invitation(str(one["token"]), note) for one in made]
@@ -188,7 +228,7 @@ class ResearcherService:
 
     def note_export(self, what: str) -> None:
         """Records that data left the database."""
-        self.database.write(lambda c: record(c, "exported", what=what))
+        self.database.write(lambda c: record(c, "exported", what=what, **acting(self.by)))
 
     def log(self) -> pl.DataFrame:
         """Everything that happened, in order; see `progress.log`."""

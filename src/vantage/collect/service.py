@@ -7,6 +7,8 @@ status); answers that cannot be stored raise `InvalidAnswers` (one sentence per 
 
 from __future__ import annotations
 
+from copy import copy
+
 from vantage.collect.database import StudyDatabase
 from vantage.collect.participants import ParticipantService
 from vantage.collect.researchers import ResearcherService
@@ -29,7 +31,7 @@ class StudyService:
     ...     people = service.participants
     ...     ann = people.enter({})
     ...     kinds = [people.step(ann).kind, people.give_consent(ann, agreed=True).kind]
-    ...     step = people.confirm_guidelines(ann)
+    ...     step = people.confirm(ann)
     ...     page = people.page(ann, step.position)
     ...     done = people.submit(ann, 1, {q.id: QuestionAnswer(2.0) for q in page.questions}, token=page.token)
     ...     service.close()
@@ -50,6 +52,12 @@ class StudyService:
         self.study = self.database.study
         self.participants = ParticipantService(self.database)
         self.researchers = ResearcherService(self.database)
+
+    def acting(self, researcher: str) -> StudyService:
+        """The same study, in which a researcher acts by name."""
+        other = copy(self)
+        other.researchers = self.researchers.acting(researcher)
+        return other
 
     def close(self) -> None:
         """Completes pending changes and closes the database."""

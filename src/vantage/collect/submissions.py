@@ -112,7 +112,7 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     page = connection.execute(_PAGE, wanted).one_or_none()
     if page is None:
         raise Refused(sentence("There is no such page."), "unknown")
-    group: int = person.question_set if page.question_set is None else page.question_set
+    group: int = page.question_set
     block, seen = study.block(group), study.shown(group, person.number, page.id)
     earlier: Mapping[str, QuestionAnswer] = {}
     if page.revision:

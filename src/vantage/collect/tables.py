@@ -133,8 +133,7 @@ pages: Final = METADATA.table(
 )
 """One page of one participant: an item, an attention check or a gold item; open, answered or lapsed.
 
-`occasion` counts how often the participant has seen the item before. `question_set` is null on pages of studies that
-began before there were blocks. `shown_at` is set where pages have a time limit.
+`occasion` counts how often the participant has seen the item before. `shown_at` is set where pages have a time limit.
 """
 
 submissions: Final = METADATA.table(
@@ -267,6 +266,11 @@ def record(connection: sa.Connection, kind: str, rater: str | None = None, **det
     """Appends an event, inside the transaction of what happened."""
     row = {"at": time.time(), "kind": kind, "rater": rater, "detail": json.dumps(detail, ensure_ascii=False)}
     connection.execute(events.insert(), row)
+
+
+def acting(researcher: str) -> dict[str, str]:
+    """The detail of an event that says which researcher acted, where that is known."""
+    return {"by": researcher} if researcher else {}
 
 
 def store_wording(connection: sa.Connection, wording: str) -> str:

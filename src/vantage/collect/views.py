@@ -42,6 +42,10 @@ Verdict = Literal["pending", "approved", "excluded"]
 """The researcher's decision about a rater."""
 
 
+Role = Literal["view", "review", "manage"]
+"""What a researcher may do on the dashboard: look, also decide about raters, or everything."""
+
+
 class Refused(VantageError):  # noqa: N818 - a decision, not a failure
     """A request that cannot be granted: a sentence for the participant, and a kind that a page turns into a status.
 
@@ -260,6 +264,10 @@ class Overview:
     flagged: int
     """Raters pending review with at least one flag."""
     paused: bool
+    funnel: Mapping[str, int]
+    """How many people came, agreed, answered a page and finished."""
+    by_time: tuple[tuple[str, float], ...]
+    """Pages answered in equal steps of time (UTC)."""
 
 
 @dataclass(frozen=True, slots=True)

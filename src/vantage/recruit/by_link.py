@@ -34,7 +34,7 @@ class LinkRecruiter:
     def __init__(self, service: StudyService) -> None:
         self.service, self.source = service, service.study.plan.recruitment.via
         self.offer = offer_of(service.study)
-        self.ledger = RecruitmentLedger(service.database.private.sql)
+        self.ledger = RecruitmentLedger(service.database.private.sql, service.researchers.by)
         if self.offer.minutes is None:
             raise InputError("The offer does not say how long the study takes", remedy="add 'minutes' to 'offer'")
         self.reward = reward(self.offer, self.offer.minutes, {})

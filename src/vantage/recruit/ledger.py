@@ -18,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from vantage.collect.private import recruiting as entries
 from vantage.collect.sql import SqlDatabase
+from vantage.collect.tables import acting
 
 Act = Literal["create", "publish", "top-up", "approve", "reject", "bonus", "stop", "accept", "event"]
 State = Literal["intent", "paying", "done", "failed", "cancelled"]
@@ -44,8 +45,8 @@ class RecruitmentEntry:
 class RecruitmentLedger:
     """The ledger among the private tables of a study."""
 
-    def __init__(self, database: SqlDatabase) -> None:
-        self._database = database
+    def __init__(self, database: SqlDatabase, by: str = "") -> None:
+        self._database, self._by = database, by
 
     def note(
         self,
@@ -65,7 +66,8 @@ class RecruitmentLedger:
 
     def note_all(self, new: Sequence[RecruitmentEntry]) -> bool:
         """Adds entries together; false where one of the keys already has this state, and then none was added."""
-        rows = [{**asdict(one), "detail": json.dumps(one.detail, sort_keys=True)} for one in new]
+        by = acting(self._by)
+        rows = [{**asdict(one), "detail": json.dumps({**one.detail, **by}, sort_keys=True)} for one in new]
         try:
             self._database.write(lambda connection: connection.execute(entries.insert(), rows).close())
         except IntegrityError:

@@ -60,7 +60,7 @@ class ProlificRecruiter:
 
     def __init__(self, service: StudyService, client: ProlificClient, forecast: Callable[[], float]) -> None:
         self.service, self.client, self._forecast = service, client, forecast
-        self.ledger = RecruitmentLedger(service.database.private.sql)
+        self.ledger = RecruitmentLedger(service.database.private.sql, service.researchers.by)
         if service.study.plan.recruitment.via != "prolific":
             raise InputError(
                 f"The study '{service.study.id}' does not recruit on Prolific", remedy="write 'via: prolific'"

@@ -8,10 +8,12 @@ from typing import Final
 
 from starlette.responses import Response
 
+from vantage.collect.progress import by_time
 from vantage.collect.web.researcher_pages import dashboard, logged_in
 from vantage.collect.web.visit import Handler, PageError, Visit
 from vantage.errors import VantageError
 from vantage.recruit.base import Paid, PaidAct, PaymentRequest, Recruiter, cents
+from vantage.recruit.ledger import RecruitmentLedger
 from vantage.recruit.on_prolific import CATEGORIES
 from vantage.recruit.opened import recruiter
 from vantage.recruit.visitors import VERIFY as VERIFY  # noqa: PLC0414
@@ -34,18 +36,18 @@ PLAIN: Final[Mapping[str, Callable[[Recruiter, Visit], object]]] = {
 FIELDS: Final = ("act", "submission", "amount", "name", "resend", "category", "reason")
 
 
-@logged_in
+@logged_in()
 def overview(visit: Visit) -> Response:
     """The state of recruiting, whom to look at, and what can be done."""
     return _page(visit)
 
 
-@logged_in
+@logged_in("manage")
 def act(visit: Visit) -> Response:
     """Shows what a button would pay; does it where exactly that list was confirmed."""
     name = visit.field("act")
     try:
-        with closing(recruiter(visit.site.service)) as one:
+        with closing(recruiter(visit.site.service.acting(visit.researchers.by))) as one:
             if name in PLAIN:
                 if visit.field("confirmed") != "yes":
                     return _page(visit, "Nothing was done. Tick the box to confirm.", 400)
@@ -88,6 +90,8 @@ def _request(visit: Visit) -> PaymentRequest:
 
 def _page(visit: Visit, problem: str = "", status: int = 200, done: Paid | None = None) -> Response:
     state, proposals = None, []
+    entries = RecruitmentLedger(visit.site.service.database.private.sql).all("approve", "bonus")
+    spent = by_time((one.at, one.amount / 100) for one in entries if one.state == "done")
     try:
         with closing(recruiter(visit.site.service)) as one:
             state = one.state()
@@ -100,6 +104,7 @@ def _page(visit: Visit, problem: str = "", status: int = 200, done: Paid | None 
         status,
         heading="Recruiting",
         state=state,
+        spent=spent,
         proposals=proposals,
         problem=problem,
         done=done,

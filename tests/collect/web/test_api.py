@@ -87,7 +87,7 @@ def test_nothing_without_a_token(service: StudyService) -> None:
     for call in CALLS:
         path = call.path.replace("{rater}", "x").replace("{item}", "item/1")
         for headers in ({}, {"authorization": "Bearer x.y"}, {"authorization": "Basic eDp5"}):
-            if not call.open:
+            if call.role:
                 found = client.request(call.method, path, headers=headers, content=b"{}" if call.body else None)
                 assert found.status_code == 401
                 assert found.headers["www-authenticate"] == "Bearer"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import pytest
-
 from tests.collect.web.studies import Visitor, study_service
 from vantage.collect.web.site import static_files
 
@@ -25,7 +23,7 @@ def test_static_files_are_kept_for_ever_and_packed_for_those_who_can(tmp_path: P
     assert client.get("/static/style.css").status_code == 404
 
 
-def test_starting_and_stopping_closes_an_owned_desk(tmp_path: Path) -> None:
+def test_starting_and_stopping_closes_an_owned_service(tmp_path: Path) -> None:
     from starlette.testclient import TestClient
 
     from vantage.collect.web import create_app
@@ -40,13 +38,3 @@ def test_starting_and_stopping_closes_an_owned_desk(tmp_path: Path) -> None:
         assert client.get("/api/health").json()["status"] == "ok"
     assert closed == [True]
     del service.close
-
-
-@pytest.mark.parametrize("prefix", ["", "/study"])
-def test_old_addresses_of_the_dashboard_redirect_permanently(tmp_path: Path, prefix: str) -> None:
-    client = Visitor(study_service(tmp_path), prefix=prefix).client
-    for old, new in (("/desk", "/admin"), ("/desk/raters?sort=flags&start=50", "/admin/raters?sort=flags&start=50")):
-        for method in ("GET", "POST"):
-            found = client.request(method, prefix + old, follow_redirects=False)
-            assert (found.status_code, found.headers["location"]) == (308, prefix + new)
-    assert client.get(f"{prefix}/desktop", follow_redirects=False).status_code == 404

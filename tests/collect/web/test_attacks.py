@@ -206,7 +206,6 @@ def test_nothing_that_is_sent_becomes_a_header(prolific: StudyService, text: str
     form = {"form_token": boss.form_token, "rater": "p", "verdict": "approved", "sort": text, "start": text}
     answers = [
         boss.client.get("/", params={"PROLIFIC_PID": text, "continue": text}, follow_redirects=False),
-        boss.client.get("/desk/raters", params={"sort": text}, follow_redirects=False),
         boss.client.post("/admin/raters", data=form, follow_redirects=False),
         boss.client.get("/admin/items", params={"find": text}),
         boss.client.get("/api/items", params={"find": text}),

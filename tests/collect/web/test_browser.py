@@ -109,7 +109,7 @@ def answered(service: StudyService) -> None:
     people = service.participants
     person = people.enter({})
     people.give_consent(person, agreed=True)
-    shown = people.page(person, people.confirm_guidelines(person).position)
+    shown = people.page(person, people.confirm(person).position)
     people.submit(person, 1, {q.id: QuestionAnswer(1.0) for q in shown.questions}, token=shown.token)
 
 
@@ -259,7 +259,7 @@ def test_the_whole_way_by_keyboard_alone(browser: Browser, address: str, studies
     reach(page, "button")
     page.keyboard.press("Enter")
     page.wait_for_url("**/quiz")
-    reach(page, "[name=k0]")
+    reach(page, "[name=t0]")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
@@ -372,8 +372,8 @@ def test_right_to_left_text_and_the_marked_target(browser: Browser, address: str
     page.fill("#t0", "30")
     page.click("text=Continue")
     page.click("text=I have read")
-    page.locator("[name=k0]").last.check()
-    page.locator("[name=k1]").first.check()
+    page.locator("[name=t0]").last.check()
+    page.locator("[name=t1]").first.check()
     page.click("text=Check my answers")
     said = page.locator(".said").first
     assert said.evaluate("e => getComputedStyle(e).direction") == "rtl"
@@ -424,8 +424,8 @@ def test_no_page_has_a_serious_accessibility_violation(browser: Browser, address
     look("quiz")
     page.click("text=Check my answers")
     look("quiz with errors")
-    page.locator("[name=k0]").last.check()
-    page.locator("[name=k1]").first.check()
+    page.locator("[name=t0]").last.check()
+    page.locator("[name=t1]").first.check()
     page.click("text=Check my answers")
     look("item")
     if size == "phone":

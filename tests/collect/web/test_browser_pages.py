@@ -169,7 +169,7 @@ def test_a_study_in_arabic_is_right_to_left_on_every_page(
     look("quiz")
     page.click(said("ar", "Check my answers"))
     look("quiz with an error")
-    page.locator("[name=k0]").last.check()
+    page.locator("[name=t0]").last.check()
     page.click(said("ar", "Check my answers"))
     look("item")
     if size == "phone":
@@ -219,7 +219,7 @@ def test_arrow_keys_follow_the_direction_of_the_scale(browser: Browser, address:
     page.fill("#t0", "30")
     page.click(said("ar", "Continue"))
     page.click(said("ar", "I have read the guidelines"))
-    page.locator("[name=k0]").last.check()
+    page.locator("[name=t0]").last.check()
     page.click(said("ar", "Check my answers"))
     page.locator("[name=a0]").nth(3).check(force=True)
     page.locator("[name=a0]").nth(3).focus()
@@ -244,8 +244,8 @@ def test_two_languages_in_one_study(browser: Browser, address: str, script: bool
     assert page.locator("h1").get_attribute("lang") == "en"
     page.click(said("ar", "I agree to take part"))
     page.click(said("ar", "I have read the guidelines"))
-    page.locator("[name=k0]").last.check()
-    page.locator("[name=k1]").first.check()
+    page.locator("[name=t0]").last.check()
+    page.locator("[name=t1]").first.check()
     page.click(said("ar", "Check my answers"))
     page.wait_for_url("**/item/1")
     assert page.locator("fieldset").first.get_attribute("lang") == "en"

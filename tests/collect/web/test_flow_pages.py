@@ -86,7 +86,7 @@ def test_every_phase_in_turn(tmp_path: Path) -> None:
     assert "We would have answered differently." in ann.text, "the first answer stands"
     assert ann.send("/training") == "/quiz"
     one_form(ann)
-    assert ann.send("/quiz", {"k0": "1", "k1": "0"}) == "/item/1"
+    assert ann.send("/quiz", {"t0": "1", "t1": "0"}) == "/item/1"
     one_form(ann)
     assert "First part" in ann.text
     assert "Minutes left: 30" in ann.text

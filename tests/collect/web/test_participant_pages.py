@@ -26,7 +26,7 @@ def test_the_whole_way(service: StudyService) -> None:
     assert ann.send("/traits", {"t0": "31", "t2": ["English", "العربية"], "t3": "<baker>"}) == "/guidelines"
     assert "Worked examples" in ann.text
     assert ann.send("/guidelines") == "/quiz"
-    assert ann.send("/quiz", {"k0": "1", "k1": "0"}) == "/item/1"
+    assert ann.send("/quiz", {"t0": "1", "t1": "0"}) == "/item/1"
     pages = len(service.study.instrument.examples)
     for position in range(1, pages + 1):
         assert ann.path == f"/item/{position}"
@@ -105,15 +105,15 @@ def test_the_quiz_has_two_attempts_and_explains(service: StudyService) -> None:
     ann.send("/traits", {"t0": "31"})
     ann.send("/guidelines")
     first = ann.form_token
-    ann.send("/quiz", {"k0": "0", "k1": "0"})
+    ann.send("/quiz", {"t0": "0", "t1": "0"})
     assert ann.status == 422
     assert "See the &lt;first&gt; point." in ann.text
     assert "one attempt" in ann.text
     # The first form, sent again by a double click, is not a second attempt.
-    ann.send("/quiz", {"k0": "0", "k1": "0"}, signed=first)
+    ann.send("/quiz", {"t0": "0", "t1": "0"}, signed=first)
     assert ann.path == "/quiz"
     assert "one attempt" in ann.text
-    assert ann.send("/quiz", {"k0": "0", "k1": "9"}) == "/end"
+    assert ann.send("/quiz", {"t0": "0", "t1": "9"}) == "/end"
     assert "a particular group of participants" in ann.text
     assert "quiz" not in ann.text  # nobody is told that they failed
     assert ann.get("/item/1") == "/end"

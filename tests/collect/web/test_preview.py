@@ -38,7 +38,7 @@ def test_a_preview_takes_no_seat_and_leaves_no_data(tmp_path: Path, prefix: str)
         assert ann.send(f"{home}/consent", {"agreed": "yes"}) == f"{home}/traits"
         ann.send(f"{home}/traits", {"t0": "30"})
         ann.send(f"{home}/guidelines")
-        assert ann.send(f"{home}/quiz", {"k0": "1", "k1": "0"}) == f"{home}/item/1"
+        assert ann.send(f"{home}/quiz", {"t0": "1", "t1": "0"}) == f"{home}/item/1"
         ann.answer()
         assert ann.send(f"{home}/review") == f"{home}/end"
         assert ann.get(f"{home}/admin") == f"{home}/admin"

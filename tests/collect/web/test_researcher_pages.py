@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from pathlib import Path
 
@@ -42,6 +43,10 @@ def test_every_page_of_the_dashboard(service: StudyService) -> None:
     assert boss.log_in() == "/admin"
     assert "6 of 9" in boss.text
     assert "alpha" in boss.text
+    for chart in ("Pages answered over time", "How far people came"):
+        assert f'aria-label="{chart}"' in boss.text
+    assert re.search(r"<title>[0-9-]+ [0-9:]+: 6</title>", boss.text)
+    assert re.search(r'finished</th><td><svg[^>]*><rect width="100.0" height="6"/>.*?<td class="n">2</td>', boss.text)
     boss.get("/admin/raters")
     first, second = (row.rater for row in service.researchers.raters())
     assert first in boss.text

@@ -17,10 +17,11 @@ from sqlalchemy.exc import DBAPIError
 from starlette.responses import JSONResponse, Response
 
 from vantage._version import __version__
+from vantage.collect.answers import whole_number
 from vantage.collect.sql import WORKERS
-from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
+from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Role, Verdict
 from vantage.collect.web.researcher_pages import MOST_INVITATIONS, SESSION, password_error
-from vantage.collect.web.visit import LOG, RETRY, STATUS, PageError, Visit, whole_number
+from vantage.collect.web.visit import LOG, RETRY, STATUS, PageError, Visit
 
 TOKEN_PAGE: Final = "api"  # noqa: S105 - the name of a page
 Line = Annotated[str, Field(max_length=1000)]
@@ -33,9 +34,10 @@ class Strict(BaseModel):
 
 
 class Password(Strict):
-    """The dashboard's password."""
+    """The dashboard's password, or that of a researcher with a name."""
 
     password: Line
+    name: Line = ""
 
 
 class Paused(Strict):
@@ -116,8 +118,8 @@ class ApiCall:
     response: Any
     body: type[Strict] | None = None
     query: tuple[tuple[str, dict[str, Any]], ...] = ()
-    open: bool = False
-    """Whether no token is needed."""
+    role: Role | None = "view"
+    """What a researcher must be allowed to; null where no token is needed."""
 
 
 def health(visit: Visit) -> Response:
@@ -132,16 +134,15 @@ def health(visit: Visit) -> Response:
 def token(visit: Visit) -> dict[str, Any]:
     """Returns a token for the password."""
     body = _body(visit, Password)
-    if error := password_error(visit, body.password):
+    if error := password_error(visit, body.name, body.password):
         raise error
-    session = visit.site.private.start_session(SESSION)
+    session = visit.site.private.start_session(SESSION, body.name)
     return {"token": f"{session}.{visit.site.signer.sign_form(session, TOKEN_PAGE)}", "seconds": SESSION}
 
 
 def log_out(visit: Visit) -> dict[str, bool]:
     """Ends the token."""
-    session = visit.request.headers["authorization"].partition(" ")[2].partition(".")[0]
-    visit.site.private.end_sessions(session)
+    visit.site.private.end_session(visit.session)
     return {"logged_out": True}
 
 
@@ -164,7 +165,7 @@ def raters(visit: Visit) -> list[RaterRow]:
 def review(visit: Visit) -> dict[str, str | None]:
     """Approves, excludes or reopens (`pending`) a rater."""
     body = _body(visit, Review)
-    visit.site.researchers.review_rater(visit.request.path_params["rater"], body.verdict, body.note, body.rule)
+    visit.researchers.review_rater(visit.request.path_params["rater"], body.verdict, body.note, body.rule)
     return body.model_dump()
 
 
@@ -196,27 +197,27 @@ def invitations(visit: Visit) -> list[Invitation]:
 def invite(visit: Visit) -> list[Invitation]:
     """Creates invitations."""
     body = _body(visit, Invite)
-    return visit.site.researchers.invite(body.count, body.note)
+    return visit.researchers.invite(body.count, body.note)
 
 
 def pause(visit: Visit) -> dict[str, bool]:
     """Pauses or resumes the study."""
     body = _body(visit, Paused)
-    visit.site.researchers.pause(body.paused)
+    visit.researchers.pause(body.paused)
     return {"paused": body.paused}
 
 
 _BRACES: Final = str.maketrans("", "", "{}")
 _WHOLE: Final = {"type": "integer", "minimum": 0}
 CALLS: Final = (
-    ApiCall("GET", "/health", health, Health, open=True),
-    ApiCall("GET", "/api/health", health, Health, open=True),
+    ApiCall("GET", "/health", health, Health, role=None),
+    ApiCall("GET", "/api/health", health, Health, role=None),
     ApiCall("POST", "/api/logout", log_out, LoggedOut),
-    ApiCall("POST", "/api/token", token, Token, body=Password, open=True),
+    ApiCall("POST", "/api/token", token, Token, body=Password, role=None),
     ApiCall("GET", "/api/overview", overview, Overview),
     ApiCall("GET", "/api/reliability", reliability, list[Reliability]),
     ApiCall("GET", "/api/raters", raters, list[RaterRow]),
-    ApiCall("POST", "/api/raters/{rater}", review, Review, body=Review),
+    ApiCall("POST", "/api/raters/{rater}", review, Review, body=Review, role="review"),
     ApiCall(
         "GET",
         "/api/items",
@@ -229,9 +230,9 @@ CALLS: Final = (
         ),
     ),
     ApiCall("GET", "/api/items/{item}", item, ItemAnswers),
-    ApiCall("GET", "/api/invitations", invitations, list[Invitation]),
-    ApiCall("POST", "/api/invitations", invite, list[Invitation], body=Invite),
-    ApiCall("POST", "/api/pause", pause, Paused, body=Paused),
+    ApiCall("GET", "/api/invitations", invitations, list[Invitation], role="manage"),
+    ApiCall("POST", "/api/invitations", invite, list[Invitation], body=Invite, role="manage"),
+    ApiCall("POST", "/api/pause", pause, Paused, body=Paused, role="manage"),
 )
 
 
@@ -240,8 +241,8 @@ def serve(call: ApiCall) -> Callable[[Visit], Response]:
 
     def handler(visit: Visit) -> Response:
         try:
-            if not call.open:
-                _authorised(visit)
+            if call.role:
+                _authorised(visit, call.role)
             result = call.handler(visit)
             if isinstance(result, Response):
                 return result
@@ -278,8 +279,8 @@ def description(prefix: str = "") -> dict[str, Any]:
         content = {"application/json": {"schema": schema(call.response)}}
         refusals = {
             "400": ("Not as described", call.body or call.query),
-            "401": ("No token, or an expired one", not call.open),
-            "403": ("Wrong password", call.body is Password),
+            "401": ("No token, or an expired one", call.role),
+            "403": ("Wrong password, or not allowed", call.body is Password or call.role not in (None, "view")),
             "404": ("Not found", named),
             "409": ("No longer possible", named),
             "413": ("The body is too large", call.body),
@@ -299,7 +300,7 @@ def description(prefix: str = "") -> dict[str, Any]:
         }
         if call.body:
             entry["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema(call.body)}}}
-        if not call.open:
+        if call.role:
             entry["security"] = [{"token": []}]
         paths.setdefault(call.path, {})[call.method.lower()] = entry
     return {
@@ -311,12 +312,12 @@ def description(prefix: str = "") -> dict[str, Any]:
     }
 
 
-def _authorised(visit: Visit) -> None:
+def _authorised(visit: Visit, role: Role) -> None:
     kind, _, text = visit.request.headers.get("authorization", "").partition(" ")
     session, _, signed = text.partition(".")
     token = visit.site.signer.check_form(signed, session, max_age=SESSION)
-    valid = token is not None and token.page == TOKEN_PAGE and visit.site.private.has_session(session)
-    if kind.lower() != "bearer" or not valid:
+    valid = kind.lower() == "bearer" and token is not None and token.page == TOKEN_PAGE
+    if not (valid and visit.allow(session, role)):
         raise PageError(401, "No token", "Send a token from /api/token as 'Authorization: Bearer TOKEN'.")
 
 

@@ -10,13 +10,14 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from vantage.collect.languages import sentence
 from vantage.collect.web import api, rating_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
+from vantage.collect.web.form_pages import form_pages
 from vantage.collect.web.guard import Guard
 from vantage.collect.web.preview import PreviewApp
 from vantage.collect.web.site import Site, Verify
@@ -29,14 +30,14 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/item/{position:int}": {"GET": rating_pages.item, "POST": rating_pages.submit},
     "/": {"GET": participant.start},
     "/consent": {"GET": participant.consent, "POST": participant.give_consent},
-    "/screener": {"GET": participant.traits, "POST": participant.give_traits},
-    "/traits": {"GET": participant.traits, "POST": participant.give_traits},
-    "/guidelines": {"GET": participant.guidelines, "POST": participant.confirm("guidelines")},
-    "/training": {"GET": rating_pages.training, "POST": rating_pages.answer_training},
-    "/quiz": {"GET": participant.quiz, "POST": participant.answer_quiz},
+    "/screener": form_pages("screener", "traits"),
+    "/traits": form_pages("screener", "traits"),
+    "/guidelines": {"GET": participant.guidelines, "POST": form_pages("guidelines")["POST"]},
+    "/training": form_pages("training"),
+    "/quiz": form_pages("quiz"),
     "/draft": {"POST": rating_pages.draft},
-    "/review": {"GET": rating_pages.review, "POST": rating_pages.finish},
-    "/debriefing": {"GET": participant.debriefing, "POST": participant.confirm("debriefing")},
+    "/review": form_pages("review"),
+    "/debriefing": form_pages("debriefing"),
     "/end": {"GET": participant.end},
     "/more": {"POST": participant.more},
     "/withdraw": {"GET": participant.withdraw, "POST": participant.confirm_withdrawal},
@@ -93,12 +94,6 @@ def create_app(
     async def described(_: Request) -> Response:
         return JSONResponse(api.description(site.prefix))
 
-    async def moved(request: Request) -> Response:
-        # The dashboard's address before it was called /admin.
-        rest, query = request.path_params.get("rest", ""), request.url.query
-        path = f"{site.prefix}/admin{rest and '/'}{rest}{query and '?'}{query}"
-        return RedirectResponse(path, 308)
-
     async def failed(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101
         if request.url.path.startswith(f"{site.prefix}/api/"):
@@ -114,7 +109,6 @@ def create_app(
         routes = [*_pages(site, shown), *files]
     else:
         routes = [*_pages(site, {**PAGES, **(pages or {})}), *files, Mount("/preview", tried)]
-        routes += [Route(path, moved, methods=["GET", "POST"]) for path in ("/desk", "/desk/{rest:path}")]
         calls: dict[str, dict[str, Handler]] = {}
         for call in api.CALLS:
             calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)

@@ -1,4 +1,4 @@
-"""The participant's pages before and after rating: consent, questionnaires, guidelines, quiz, debriefing and end.
+"""The participant's way in and out: consent, guidelines to read again, the end, withdrawal.
 
 URLs are not trusted: each page looks up the participant's current step and redirects there.
 """
@@ -8,21 +8,19 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Mapping
+from typing import Any, Final
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from vantage.collect import drafts
 from vantage.collect.entry import platform
-from vantage.collect.flow_document import QuestionnairePart, QuizPart, TraitPart
 from vantage.collect.languages import sentence
-from vantage.collect.phases import Debriefing, Questionnaire, Quiz
 from vantage.collect.submissions import page_number
-from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Step, StepKind
+from vantage.collect.views import CompletionPath, Participant, Step, StepKind
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
-from vantage.collect.web.visit import Form, Handler, PageError, Redirect, Visit, whole_number
+from vantage.collect.web.visit import PageError, Redirect, Visit
 
 VISITOR_COOKIE: Final = "vantage-visitor"
 IN_PROGRESS: Final[tuple[StepKind, ...]] = (
@@ -108,12 +106,13 @@ def onward(visit: Visit, participant: Participant, step: Step) -> Response:
     return visit.redirect(path(step))
 
 
-def same_page(visit: Visit, participant: Participant, name: str, here: str) -> FormToken:
+def same_page(visit: Visit, participant: Participant, place: str) -> FormToken:
     """Checks the form; one of an earlier page of the same kind, sent twice, only leads to the current page."""
+    kind = place.partition("/")[0]
     token = visit.site.signer.check_form(visit.field("form_token"), participant.id)
-    if token and token.page.startswith(f"{name}/") and token.page != f"{name}/{here}":
-        raise Redirect(f"/{name}")
-    return visit.check_form(participant.id, f"{name}/{here}")
+    if token and token.page.startswith(f"{kind}/") and token.page != place:
+        raise Redirect(f"/{kind}")
+    return visit.check_form(participant.id, place)
 
 
 def keep_draft(visit: Visit, participant: Participant, token: FormToken) -> float | None:
@@ -248,59 +247,6 @@ def give_consent(visit: Visit) -> Response:
     return visit.set_participant_cookie(visit.redirect(path(step)), known)
 
 
-def traits(visit: Visit) -> Response:
-    """Questions about the participant: a questionnaire or a screener."""
-    participant, step = require_step(visit, "traits", "screener")
-    asked = visit.site.participants.asked(participant)
-    draft = visit.site.participants.draft(participant, f"{step.kind}/{_first(asked)}")
-    return _traits(visit, participant, step, {}, draft)
-
-
-def _traits(
-    visit: Visit, participant: Participant, step: Step, problems: Mapping[str, str], draft: Form | None = None
-) -> Response:
-    traits, phase = visit.site.participants.asked(participant), visit.site.participants.phase(participant)
-    part = phase.part if isinstance(phase, Questionnaire) else None
-    return visit.render(
-        "traits.html",
-        422 if problems else 200,
-        heading=part.title if part and part.title else visit.language.say(sentence("About you")),
-        intro=part.intro if isinstance(part, QuestionnairePart) else "",
-        action=step.kind,
-        traits=traits,
-        optional=not all(trait.required for trait in traits),
-        given=draft or visit.form,
-        restored=bool(draft),
-        left=step.left,
-        draft=f"{step.kind}/{_first(traits)}",
-        errors=problems,
-        problems=[(f"t{n}", trait.ask, problems[trait.id]) for n, trait in enumerate(traits) if trait.id in problems],
-        form=visit.site.signer.sign_form(participant.id, f"{step.kind}/{_first(traits)}"),
-    )
-
-
-def _first(traits: Sequence[TraitPart]) -> str:
-    """Names a page of questions, so that a form that was sent twice does not answer the next page."""
-    return traits[0].id if traits else ""
-
-
-def give_traits(visit: Visit) -> Response:
-    """The answers about the participant."""
-    participant, step = require_step(visit, "traits", "screener")
-    asked = visit.site.participants.asked(participant)
-    token = same_page(visit, participant, step.kind, _first(asked))
-    answers = {
-        trait.id: visit.form.get(f"t{index}", []) if trait.kind == "several" else visit.field(f"t{index}")
-        for index, trait in enumerate(asked)
-    }
-    try:
-        return onward(visit, participant, visit.site.participants.give_traits(participant, answers))
-    except InvalidAnswers as invalid:
-        keep_draft(visit, participant, token)
-        problems = {name: visit.language.say(problem) for name, problem in invalid.problems.items()}
-        return _traits(visit, participant, step, problems)
-
-
 def guidelines(visit: Visit) -> Response:
     """The guidelines with worked examples, to confirm once and to read again at any time."""
     participant = visit.require_participant()
@@ -323,76 +269,6 @@ def continue_link(visit: Visit, participant: Participant) -> str:
     """The participant's own link, with which they can continue in another browser."""
     url = visit.request.url
     return f"{url.scheme}://{url.netloc}{visit.site.prefix}/?continue={visit.site.signer.sign_link(participant.id)}"
-
-
-def confirm(step: Literal["guidelines", "debriefing"]) -> Handler:
-    """Confirms having read the page of a step."""
-
-    def confirmed(visit: Visit) -> Response:
-        participant, _ = require_step(visit, step)
-        same_page(visit, participant, step, str(visit.site.participants.phase(participant).number))
-        return onward(visit, participant, visit.site.participants.confirm(participant))
-
-    return confirmed
-
-
-def debriefing(visit: Visit) -> Response:
-    """What participants learn after the task."""
-    participant, _ = require_step(visit, "debriefing")
-    phase = visit.site.participants.phase(participant)
-    assert isinstance(phase, Debriefing)  # noqa: S101
-    return visit.render(
-        "debriefing.html",
-        heading=phase.part.title or visit.language.say(sentence("About this study")),
-        text=phase.part.text,
-        form=visit.site.signer.sign_form(participant.id, f"debriefing/{phase.number}"),
-    )
-
-
-def quiz(visit: Visit) -> Response:
-    """The comprehension quiz."""
-    participant, step = require_step(visit, "quiz")
-    return _quiz(visit, participant, step, step.attempts_left, None)
-
-
-def _quiz_part(visit: Visit, participant: Participant) -> tuple[QuizPart, int]:
-    phase = visit.site.participants.phase(participant)
-    if not isinstance(phase, Quiz):  # it ended in another window
-        raise Redirect(path(visit.site.participants.step(participant)))
-    return phase.part, phase.number
-
-
-def _quiz(
-    visit: Visit, participant: Participant, step: Step, attempts_left: int, result: QuizResult | None
-) -> Response:
-    plan, number = _quiz_part(visit, participant)
-    wrong = visit.language.say(sentence("This is not right."))
-    errors = {f"k{n}": plan.questions[n].explain or wrong for n in (result.wrong if result else ())}
-    return visit.render(
-        "quiz.html",
-        422 if errors else 200,
-        heading=visit.language.say(sentence("A few questions about the guidelines")),
-        questions=plan.questions,
-        attempts_left=attempts_left,
-        left=step.left,
-        given=visit.form,
-        errors=errors,
-        problems=[(name, plan.questions[int(name[1:])].ask, problem) for name, problem in errors.items()],
-        # The number of attempts in the token tells a form that was sent twice from a second attempt.
-        form=visit.site.signer.sign_form(participant.id, f"quiz/{number}.{attempts_left}"),
-    )
-
-
-def answer_quiz(visit: Visit) -> Response:
-    """An attempt at the quiz."""
-    participant, step = require_step(visit, "quiz")
-    plan, number = _quiz_part(visit, participant)
-    same_page(visit, participant, "quiz", f"{number}.{step.attempts_left}")
-    given = [whole_number(visit.field(f"k{index}")) for index in range(len(plan.questions))]
-    result = visit.site.participants.answer_quiz(participant, given)
-    if result.passed or not result.attempts_left:
-        return onward(visit, participant, visit.site.participants.step(participant))
-    return _quiz(visit, participant, step, result.attempts_left, result)
 
 
 def end(visit: Visit) -> Response:

@@ -1,4 +1,4 @@
-"""The pages to rate items, back and forth until the participant submits the batch, and those to practise before."""
+"""The pages to rate items, back and forth until the participant submits the batch."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from starlette.responses import JSONResponse, Response
 from vantage.collect import evidence
 from vantage.collect.languages import sentence
 from vantage.collect.submissions import page_number
-from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Practice, Refused, Step
+from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels, prose
-from vantage.collect.web.participant_pages import keep_draft, onward, path, require_step, same_page
+from vantage.collect.web.participant_pages import keep_draft, path
 from vantage.collect.web.signing import FormToken
 from vantage.collect.web.visit import PageError, Redirect, Visit
 
@@ -70,22 +70,6 @@ def draft(visit: Visit) -> Response:
     if token is None:
         return JSONResponse({"left": None}, 403)
     return JSONResponse({"left": keep_draft(visit, participant, token)})
-
-
-def review(visit: Visit) -> Response:
-    """All pages are answered and can still be changed."""
-    participant, step = require_step(visit, "review")
-    heading = visit.language.say(sentence("Before you submit"))
-    form = visit.site.signer.sign_form(participant.id, "review")
-    return visit.render("review.html", heading=heading, pages=step.pages, left=step.left, form=form)
-
-
-def finish(visit: Visit) -> Response:
-    """Makes the answers final and leads back to the platform, unless there may be another batch first."""
-    participant = visit.require_participant()
-    visit.check_form(participant.id, "review")
-    visit.site.participants.finish(participant)
-    return onward(visit, participant, visit.site.participants.step(participant))
 
 
 def _page(visit: Visit, participant: Participant) -> ItemPage:
@@ -151,54 +135,3 @@ def _next(position: int, step: Step) -> str:
     if step.kind == "item" and position < step.position:
         return f"/item/{position + 1}"
     return path(step)
-
-
-def training(visit: Visit) -> Response:
-    """An item to practise on, or the feedback on it."""
-    participant, _ = require_step(visit, "training")
-    return _training(visit, participant, visit.site.participants.practice(participant), {})
-
-
-def answer_training(visit: Visit) -> Response:
-    """The answers to an item; or the participant goes on after the feedback."""
-    participant, _ = require_step(visit, "training")
-    practice = visit.site.participants.practice(participant)
-    same_page(visit, participant, "training", _practice_page(practice))
-    if practice.answers:
-        return onward(visit, participant, visit.site.participants.confirm(participant))
-    given = {key: values[-1] for key, values in visit.form.items()}
-    try:
-        step = visit.site.participants.give_practice(participant, forms.read(practice.questions, given))
-    except InvalidAnswers as invalid:
-        return _training(visit, participant, practice, forms.errors(practice.questions, invalid))
-    return onward(visit, participant, step)
-
-
-def _practice_page(practice: Practice) -> str:
-    """Names a page, so that a form that was sent twice does not answer the next one."""
-    return f"{practice.position}.{'feedback' if practice.answers else 'item'}"
-
-
-def _training(visit: Visit, participant: Participant, practice: Practice, errors: Mapping[str, str]) -> Response:
-    given = {key: values[-1] for key, values in visit.form.items()}
-    errors = {name: visit.language.say(problem) for name, problem in errors.items()}
-    titles = {question.id: question.title for question in practice.questions}
-    return visit.render(
-        "training.html",
-        422 if errors else 200,
-        heading=visit.language.say(sentence("Practice")),
-        position=practice.position,
-        items=practice.items,
-        panels=panels(practice.instrument, practice.record, practice.condition),
-        item_lang=visit.site.item_lang,
-        sections=visit.site.practice_cache(visit.language).sections(
-            practice.questions, practice.record, practice.condition, given, errors
-        ),
-        feedback=[
-            (titles[name], practice.instrument.question(name), answer, practice.right[name])
-            for name, answer in practice.answers.items()
-        ],
-        explain=practice.explain,
-        problems=[(name, practice.questions[int(name[1:])].title, problem) for name, problem in errors.items()],
-        form=visit.site.signer.sign_form(participant.id, f"training/{_practice_page(practice)}"),
-    )

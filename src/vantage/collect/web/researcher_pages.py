@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import Any, Final, get_args
 from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
-from vantage.collect.views import Verdict
+from vantage.collect.answers import whole_number
+from vantage.collect.views import Role, Verdict
 from vantage.collect.web.item_view import panels
 from vantage.collect.web.signing import COOKIE_LIFE, DEVICE_COOKIE, PREVIEW_PAGE, RESEARCHER_COOKIE
-from vantage.collect.web.visit import LOG, Handler, PageError, Redirect, Visit, whole_number
+from vantage.collect.web.visit import LOG, Handler, PageError, Redirect, Visit
 
 SESSION: Final = 12 * 3600
 REFRESH: Final = 15
@@ -29,23 +31,26 @@ ORDERS: Final = {
 """Sort orders of the raters: flagged first, most answers, fastest, least agreement, order of arrival."""
 
 
-def logged_in(handler: Handler) -> Handler:
-    """Lets only researchers with a session pass; everyone else is sent to the login, and forms need our token."""
+def logged_in(role: Role = "view") -> Callable[[Handler], Handler]:
+    """Lets only researchers with a session and this role pass; others must log in, and forms need our token."""
 
-    def checked(visit: Visit) -> Response:
-        content = visit.site.signer.read_cookie(visit.request, RESEARCHER_COOKIE, max_age=SESSION)
-        if not content or not visit.site.private.has_session(str(content[0])):
-            raise Redirect("/admin/login")
-        visit.session = str(content[0])
-        if visit.request.method == "POST":
-            visit.check_form(visit.session, "admin")
-        return handler(visit)
+    def guarded(handler: Handler) -> Handler:
+        def checked(visit: Visit) -> Response:
+            content = visit.site.signer.read_cookie(visit.request, RESEARCHER_COOKIE, max_age=SESSION)
+            if not content or not visit.allow(str(content[0]), role):
+                raise Redirect("/admin/login")
+            if visit.request.method == "POST":
+                visit.check_form(visit.session, "admin")
+            return handler(visit)
 
-    return checked
+        return checked
+
+    return guarded
 
 
 def login(visit: Visit, problem: str = "", status: int = 200) -> Response:
-    """Asks for the password."""
+    """Asks for the password, and where researchers have their own for the name."""
+    named = bool(visit.site.researchers.named())
     content = visit.site.signer.read_cookie(visit.request, "vantage-login", max_age=3600)
     who = str(content[0]) if content else secrets.token_urlsafe(12)
     response = visit.render(
@@ -53,7 +58,8 @@ def login(visit: Visit, problem: str = "", status: int = 200) -> Response:
         status,
         heading="Log in",
         problem=problem,
-        possible=visit.site.researchers.has_password(),
+        possible=visit.site.researchers.has_password() or named,
+        named=named,
         form=visit.site.signer.sign_form(f"login:{who}", "login"),
     )
     if not content:
@@ -67,24 +73,24 @@ def log_in(visit: Visit) -> Response:
     content = signer.read_cookie(visit.request, "vantage-login", max_age=3600)
     if content is None or not signer.check_form(visit.field("form_token"), f"login:{content[0]}", max_age=3600):
         return login(visit, "This form has expired. Please try again and allow cookies.", 403)
-    if error := password_error(visit, visit.field("password")):
+    if error := password_error(visit, visit.field("name").strip(), visit.field("password")):
         return login(visit, error.sentences[0], error.status)
     response = visit.redirect("/admin")
-    session = visit.site.private.start_session(SESSION)
+    session = visit.site.private.start_session(SESSION, visit.field("name").strip())
     signer.write_cookie(response, visit.request, RESEARCHER_COOKIE, [session], max_age=SESSION)
     device = _device(visit) or secrets.token_urlsafe(12)
     signer.write_cookie(response, visit.request, DEVICE_COOKIE, [device], max_age=COOKIE_LIFE)
     return response
 
 
-def password_error(visit: Visit, password: str) -> PageError | None:
+def password_error(visit: Visit, researcher: str, password: str) -> PageError | None:
     """Why a login is refused; null where the password is right. Attempts are counted by all workers together."""
     who = (visit.request.client.host if visit.request.client else "unknown", _device(visit))
     if seconds := visit.site.throttle.wait(*who):
         minutes = (seconds + 59) // 60
         LOG.warning("login from %s refused: too many wrong passwords", who[0])
         return PageError(429, "Too many attempts", f"Too many wrong passwords. Try again in {minutes} minutes.")
-    if not visit.site.researchers.password_matches(password[:1000]):
+    if visit.site.researchers.role(researcher[:100], password[:1000]) is None:
         visit.site.throttle.failed(*who)
         LOG.warning("login from %s failed: wrong password", who[0])
         return PageError(403, "Wrong password", "This password is wrong. Try again.")
@@ -98,16 +104,16 @@ def _device(visit: Visit) -> str:
     return str(content[0]) if content else ""
 
 
-@logged_in
+@logged_in()
 def log_out(visit: Visit) -> Response:
     """Ends the session, here and on the server."""
-    visit.site.private.end_sessions(visit.session)
+    visit.site.private.end_session(visit.session)
     response = visit.redirect("/admin/login")
     visit.site.signer.clear_cookie(response, visit.request, RESEARCHER_COOKIE)
     return response
 
 
-@logged_in
+@logged_in()
 def overview(visit: Visit) -> Response:
     """Progress per condition, agreement so far, time per page."""
     progress = visit.site.researchers.overview()
@@ -127,7 +133,7 @@ def overview(visit: Visit) -> Response:
     )
 
 
-@logged_in
+@logged_in()
 def raters(visit: Visit) -> Response:
     """Per-rater quality, flagged raters first."""
     order = visit.request.query_params.get("sort", "flags")
@@ -147,18 +153,18 @@ def raters(visit: Visit) -> Response:
     )
 
 
-@logged_in
+@logged_in("review")
 def review_rater(visit: Visit) -> Response:
     """Approves, excludes or reopens a rater."""
     verdict = next((v for v in VERDICTS if v == visit.field("verdict")), None)
     if verdict is None:
         raise PageError(400, "Which verdict?", "Choose to approve, exclude or reopen.")
-    visit.site.researchers.review_rater(visit.field("rater"), verdict, visit.field("note")[:1000])
+    visit.researchers.review_rater(visit.field("rater"), verdict, visit.field("note")[:1000])
     query = urlencode({"sort": visit.field("sort") or "flags", "start": whole_number(visit.field("start")) or 0})
     return visit.redirect(f"/admin/raters?{query}")
 
 
-@logged_in
+@logged_in()
 def items(visit: Visit) -> Response:
     """A page of the items, or those whose id starts with the search text."""
     find = visit.request.query_params.get("find", "")[:200]
@@ -167,7 +173,7 @@ def items(visit: Visit) -> Response:
     return dashboard(visit, "items", heading="Items", lines=lines, start=start, find=find, per_page=PER_PAGE)
 
 
-@logged_in
+@logged_in()
 def item(visit: Visit) -> Response:
     """An item with the distribution of its answers and the reasons given."""
     answers = visit.site.researchers.item(visit.request.query_params.get("item", ""))
@@ -182,7 +188,7 @@ def item(visit: Visit) -> Response:
     )
 
 
-@logged_in
+@logged_in("manage")
 def invitations(visit: Visit) -> Response:
     """The links for participants, as the researcher's browser sees the study's address."""
     url = visit.request.url
@@ -198,29 +204,29 @@ def invitations(visit: Visit) -> Response:
     )
 
 
-@logged_in
+@logged_in("manage")
 def invite(visit: Visit) -> Response:
     """Creates invitations."""
     count = whole_number(visit.field("count")) or 0
     if not 0 < count <= MOST_INVITATIONS:
         raise PageError(400, "How many?", f"Ask for 1 to {MOST_INVITATIONS} invitations at a time.")
-    visit.site.researchers.invite(count, visit.field("note")[:200])
+    visit.researchers.invite(count, visit.field("note")[:200])
     return visit.redirect("/admin/invitations")
 
 
-@logged_in
+@logged_in("manage")
 def pause(visit: Visit) -> Response:
     """Pauses or resumes the study."""
-    visit.site.researchers.pause(visit.field("paused") == "yes")
+    visit.researchers.pause(visit.field("paused") == "yes")
     return visit.redirect("/admin")
 
 
-@logged_in
+@logged_in("manage")
 def download(visit: Visit) -> Response:
     """The corpus so far, as a zip file."""
     name = quote(visit.site.study.id, safe="")
     headers = {"content-disposition": f'attachment; filename="{name}.zip"'}
-    return Response(visit.site.researchers.export_zip(), media_type="application/zip", headers=headers)
+    return Response(visit.researchers.export_zip(), media_type="application/zip", headers=headers)
 
 
 def dashboard(visit: Visit, name: str, status: int = 200, *, here: str = "", **values: Any) -> Response:
@@ -228,5 +234,6 @@ def dashboard(visit: Visit, name: str, status: int = 200, *, here: str = "", **v
     form = visit.site.signer.sign_form(visit.session, "admin")
     titles = {question.id: question.title for question in visit.site.study.questions}
     paused = visit.site.service.database.paused
-    values |= {"here": here or name, "form": form, "titles": titles, "paused": paused}
+    role = visit.researchers.role(visit.researchers.by)
+    values |= {"here": here or name, "form": form, "titles": titles, "paused": paused, "role": role}
     return visit.render(f"admin/{name}.html", status, **values)

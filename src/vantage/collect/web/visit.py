@@ -18,7 +18,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from vantage.collect.languages import ENGLISH, Language, language, preferred, sentence
-from vantage.collect.views import Participant, Refused
+from vantage.collect.researchers import ROLES, ResearcherService
+from vantage.collect.views import Participant, Refused, Role
 from vantage.collect.web.signing import COOKIE_LIFE, LANGUAGE_COOKIE, PARTICIPANT_COOKIE, FormToken
 from vantage.collect.web.site import Site
 
@@ -56,7 +57,7 @@ class Visit:
     """The body of a JSON request."""
     participant: Participant | None = None
     session: str = ""
-    """The session of a researcher who is logged in."""
+    """The session of a researcher who is logged in, with their name at its end."""
 
     @cached_property
     def language(self) -> Language:
@@ -89,6 +90,21 @@ class Visit:
     def field(self, name: str) -> str:
         """The value of an input; empty where it was not sent."""
         return self.form.get(name, [""])[-1]
+
+    @cached_property
+    def researchers(self) -> ResearcherService:
+        """What researchers can do, in the name of the one who is logged in."""
+        return self.site.researchers.acting(self.session.rpartition(":")[2])
+
+    def allow(self, session: str, role: Role) -> bool:
+        """Whether a session goes on; `PageError` where its researcher may not do this."""
+        if not self.site.private.has_session(session):
+            return False
+        self.session = session
+        own = self.site.researchers.role(session.rpartition(":")[2])
+        if own is not None and ROLES.index(own) < ROLES.index(role):
+            raise PageError(403, "Not allowed", f"Your role is '{own}', and this needs '{role}'.")
+        return own is not None
 
     def known_participant(self) -> Participant | None:
         """The participant of the signed cookie."""
@@ -222,15 +238,6 @@ def fields(body: bytes, kind: str) -> dict[str, list[str]]:
     for name, value in pairs:
         values.setdefault(name, []).append(value)
     return values
-
-
-def whole_number(text: str) -> int | None:
-    """A whole number from a link or a form; null for anything else.
-
-    >>> whole_number("12"), whole_number("-1"), whole_number("１")
-    (12, None, None)
-    """
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _line(error: BaseException) -> str:

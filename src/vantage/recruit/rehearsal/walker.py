@@ -104,7 +104,9 @@ class Walker:
             step = form.send(given, self._wait)
         except InvalidAnswers as invalid:
             self._tries += 1
-            if self._tries >= TRIES:
+            if form.name == "quiz":
+                self._open(form)
+            elif self._tries >= TRIES:
                 self.outcome, self.stuck_at, self.why = "stuck", form.name, str(invalid)[:200]
             return
         except Refused as refused:  # such as a page that somebody else has by now: people go on with what is left
@@ -121,9 +123,8 @@ class Walker:
             self._end(step)
             return
         after = form_of(self.people, self._participant, step)
-        self._tries = self._tries + 1 if after.name == form.name and form.name == "quiz" else 0
-        if not self._tries:
-            self.passed.append(form.name)
+        self._tries = 0
+        self.passed.append(form.name)
         self._open(after)
 
     def _open(self, form: StudyForm) -> None:
