@@ -14,6 +14,8 @@ PHRASES = re.compile(
     r"\bby lot\b|\bstands? twice\b|\bknown are\b|as follows \(|\bgoes? on on\b|\bbrought to (its|an) end\b"
     r"|\bknown as such\b"
     r"|\b(the|this|our) house\b|\bhouse style\b|\brooms\b|\bit was not said\b|\bpeople part\b|\bthe other way round\b"
+    r"|\b(alone )?are dear\b|\bfor want of\b|\bwhat became of every question\b|\bbecame of the replies\b"
+    r"|\bnot to be had from\b|\bnor to be had\b|\ba thousand million\b|\bgoes on where it (was|stopped)\b"
     r"|\b(is|are) told in (one|\[)|\bproblem is told\b|\bis told with its\b",
     re.IGNORECASE,
 )
