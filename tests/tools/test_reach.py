@@ -139,7 +139,8 @@ def test_everything_that_a_test_loads_is_reached(known: reach.Reach, test: str) 
     done = subprocess.run(
         [sys.executable, "-c", LOADED, test], cwd=ROOT, capture_output=True, text=True, check=False, env=environment
     )
-    loaded = {Path(one) for one in json.loads(done.stdout.splitlines()[-1])}
+    listed = next(line for line in done.stdout.splitlines() if line.startswith('["'))
+    loaded = {Path(one) for one in json.loads(listed)}
     files = {str(path.relative_to(ROOT)) for path in loaded if ROOT in path.parents and ".venv" not in path.parts}
     assert any(file.startswith("src/vantage/") for file in files)
     # All tests load what `tests/conftest.py` does, for the report that some of them write: it is the core's.
