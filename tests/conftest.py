@@ -60,8 +60,44 @@ def _reports_agree() -> Iterator[None]:
         yield
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """With `SINCE=COMMIT` in the environment, finds once which slow tests a change since then can reach."""
+    commit = os.environ.get("SINCE")
+    if commit and not hasattr(config, "workerinput"):
+        from tools import reach
+
+        found = reach.since(commit)
+        os.environ["VANTAGE_REACHED"] = "everything" if found is None else "\n".join(["only", *found])
+
+
+def pytest_report_header() -> list[str]:
+    """Says which slow tests are run."""
+    word, *files = os.environ.get("VANTAGE_REACHED", "everything").split("\n")
+    since = os.environ.get("SINCE")
+    if not since:
+        return []
+    return [
+        f"slow tests: of {len(files)} files that changes since {since} reach" if word == "only" else "slow tests: all"
+    ]
+
+
+def unreached(items: list[pytest.Item], reached: str) -> list[pytest.Item]:
+    """The slow tests of files that are not named; nothing without names."""
+    word, *files = reached.split("\n")
+    known = {ROOT / file for file in files}
+    return [one for one in items if one.get_closest_marker("slow") and one.path not in known] if word == "only" else []
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out slow tests that no change reaches, and keeps tests together that share a fixture."""
+    if left := unreached(items, os.environ.get("VANTAGE_REACHED", "everything")):
+        config.hook.pytest_deselected(items=left)
+        items[:] = [one for one in items if one not in {*left}]
+    _keep_together(items)
+
+
+def _keep_together(items: list[pytest.Item]) -> None:
     """Tests that share a fixture of their module go to the same worker, so that it is made once."""
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("xdist_group") is None:

@@ -16,8 +16,8 @@ from vantage._lazy import provided
 SOURCE = Path(vantage.__file__).parent
 ORDER = [
     "_version",
-    "_lazy",
     "errors",
+    "_lazy",
     "plugins",
     "notebook",
     "scales",

@@ -146,6 +146,15 @@ def test_pages_are_short_unless_they_are_written_from_code() -> None:
     assert {name: words for name, words in long.items() if words > LONGEST} == {}
 
 
+def test_every_page_begins_with_what_the_reader_can_do_after_it() -> None:
+    """References that are written from the code say what they list instead, and the index where to go."""
+    written = {"index.md", "api.md", "calibration.md", "instrument-reference.md", "study-reference.md"}
+    pages = [page for page in PAGES if page.parent.name == "docs" and page.name not in written]
+    assert len(pages) > 50
+    begun = re.compile(r"# [^\n]+\n\nAfter this page you (can|know|have) ")
+    assert [page.name for page in pages if not begun.match(page.read_text("utf-8"))] == []
+
+
 def test_every_transcript_is_run_or_says_why_not() -> None:
     bare = [
         f"{page.name}: {block.code.splitlines()[0]}"

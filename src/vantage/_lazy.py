@@ -12,6 +12,8 @@ from importlib import import_module
 from pkgutil import resolve_name
 from typing import Any
 
+from vantage.errors import not_installed
+
 _PROVIDED: dict[str, str] = {}
 
 
@@ -40,7 +42,10 @@ def attach(
             where = next((face for face in have if name in dir(import_module(face))), None)
             hint = f"; use {where}.{name}" if where else ""
             raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}")
-        module = import_module(homes[name])
+        try:
+            module = import_module(homes[name])
+        except ModuleNotFoundError as error:
+            raise not_installed(error) from None
         value = module if homes[name] == f"{package}.{name}" else getattr(module, name)
         setattr(sys.modules[package], name, value)
         return value

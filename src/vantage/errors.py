@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 
 class VantageError(Exception):
@@ -64,3 +65,19 @@ def nearest(name: str, known: Sequence[str]) -> str:
         return "there are none"
     close = get_close_matches(name, known, n=1)
     return f"did you mean '{close[0]}'?" if close else f"available: {', '.join(known)}"
+
+
+COLLECTING: Final = ("httptools", "httpx2", "itsdangerous", "sqlalchemy", "uvloop")
+"""Packages that only asking people needs: the extra `collect`."""
+
+
+def not_installed(error: ModuleNotFoundError) -> Exception:
+    """What to install where a package of an extra is missing; any other error as it is.
+
+    >>> not_installed(ModuleNotFoundError("No module named 'sqlalchemy'", name="sqlalchemy"))
+    InputError("Asking people needs 'sqlalchemy', which is not installed; run: pip install 'vantage-raters[collect]'.")
+    """
+    if error.name in COLLECTING:
+        problem = f"Asking people needs '{error.name}', which is not installed"
+        return InputError(problem, remedy="run: pip install 'vantage-raters[collect]'")
+    return error

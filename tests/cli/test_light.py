@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
+
+from vantage import demo_corpus
 
 HEAVY = {
     *("polars", "numpy", "scipy", "pandas", "sklearn", "matplotlib", "torch", "transformers"),
@@ -104,3 +107,59 @@ sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
 def test_the_package_can_be_run_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "vantage", "--help"], capture_output=True, text=True, check=True)
     assert done.stdout.strip().startswith("Usage: vantage ")
+
+
+WITHOUT = """
+import json, sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("httptools", "httpx2", "itsdangerous", "sqlalchemy", "uvloop", "lxml"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+sys.argv = ["vantage", *json.loads(sys.argv[1])]
+from vantage.cli import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus, as a user without the extra `collect` would have it."""
+    return demo_corpus().write(tmp_path_factory.mktemp("light") / "demo")
+
+
+def without_collect(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command where what only asking people needs is not installed."""
+    command = [sys.executable, "-c", WITHOUT, json.dumps(words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder.parent)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("collect", "--help"),
+        ("measure", "alpha", "demo", "--by", "question", "--where", "kind=person"),
+        ("rate", "demo", "--question", "trust", "--show", "1"),
+        ("card", "demo"),
+        ("view", "demo", "--export", "demo.html"),
+    ],
+)
+def test_nothing_but_collecting_needs_its_extra(folder: Path, words: tuple[str, ...]) -> None:
+    done = without_collect(folder, *words)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("collect", "serve", "demo", "--instrument", "trust"),
+        ("collect", "status", "demo", "--instrument", "trust"),
+        ("collect", "recruit", "status", "study.yaml"),
+    ],
+)
+def test_collecting_says_in_a_sentence_what_to_install(folder: Path, words: tuple[str, ...]) -> None:
+    (folder.parent / "study.yaml").write_text("title: A study\n", "utf-8")
+    done = without_collect(folder, *words)
+    assert done.returncode == 2
+    assert done.stderr.endswith("which is not installed; run: pip install 'vantage-raters[collect]'.\n"), done.stderr

@@ -42,7 +42,7 @@ def test_words_follow_the_interval() -> None:
 
 def test_nothing_is_said_of_what_is_not_known_and_what_has_no_interval_is_said_to_be_untested() -> None:
     (untested,) = said(CHANCE, [row("trust", None), row("skill", 0.9)], by=("question",))
-    assert untested.text == "Not tested, for want of an interval: skill (0.90)."
+    assert untested.text == "Not tested, since there is no interval: skill (0.90)."
     assert said(Fact("{question} has {estimate}."), [row("trust", None)]) == []
 
 

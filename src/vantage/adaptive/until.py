@@ -2,9 +2,8 @@
 
 A rule looks at how well the distribution of each item's answers is known: at the intervals of the options' shares
 (Wilson 1927), and at their error. After few ratings an item's own shares are extreme by chance, and a rule that trusts
-them stops too early; the shares that an item is expected to have are therefore drawn towards those of all items, as far
-as the items differ less than chance would have them (empirical Bayes with a Dirichlet prior; Efron and Morris 1973).
-Its strength is estimated by moments.
+them stops too early. We therefore shrink each item's shares towards the overall shares (empirical Bayes with a
+Dirichlet prior, whose strength is estimated by moments; Efron and Morris 1973).
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ class Distributions:
 
     @cached_property
     def expected(self) -> Floats:
-        """The shares that each item is expected to have: its own, drawn towards those of all items."""
+        """The shares that each item is expected to have: its own, shrunk towards the overall shares."""
         mean, strength = self.prior
         return np.asarray((self.counts + strength * mean) / np.maximum(self.ratings + strength, 1e-9)[:, None])
 

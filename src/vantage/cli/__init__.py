@@ -10,9 +10,9 @@ import gc
 import os
 import sys
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
-from vantage.errors import VantageError
+from vantage.errors import VantageError, not_installed
 
 
 def main() -> None:
@@ -27,8 +27,11 @@ def main() -> None:
             _plain_warnings()
             app(prog_name="vantage")
     except VantageError as error:
-        sys.stderr.write(f"vantage: {error}\n")
-        sys.exit(2)
+        _refuse(error)
+    except ModuleNotFoundError as error:
+        if (said := not_installed(error)) is error:
+            raise
+        _refuse(said)
     except KeyboardInterrupt:
         sys.stderr.write("vantage: interrupted\n")
         sys.exit(130)
@@ -41,6 +44,11 @@ def main() -> None:
         # The reader of our output (head, less) has gone; nothing is left to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def _refuse(error: Exception) -> NoReturn:
+    sys.stderr.write(f"vantage: {error}\n")
+    sys.exit(2)
 
 
 def _plain_warnings() -> None:

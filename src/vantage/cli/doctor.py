@@ -25,6 +25,7 @@ from vantage.plugins import Plugins
 State = Literal["fine", "absent", "problem"]
 OLDEST: Final = (3, 11)
 EXTRAS: Final = {
+    "collect": "asking people: the server and store of annotation studies, recruiting",
     "embedded": "the offline model and GGUF files",
     "local": "Transformers models and fine-tuned raters",
     "text": "measures of reasons and keywords",
@@ -253,7 +254,8 @@ def requirements() -> dict[str, dict[str, str]]:
 
     by_extra: dict[str, dict[str, str]] = {}
     for line in requires("vantage-raters") or []:
-        wanted = Requirement(line)
+        if (wanted := Requirement(line)).name == "vantage-raters":
+            continue  # an extra that contains another
         least = next((part.version for part in wanted.specifier if part.operator in (">=", "==")), "0")
         for extra in ("", *EXTRAS):
             alone = wanted.marker is None or "extra" not in str(wanted.marker)

