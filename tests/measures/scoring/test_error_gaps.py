@@ -141,6 +141,8 @@ def test_the_ledger_the_table_and_the_verdict_have_one_answer() -> None:
         for row, claim in zip(frame.iter_rows(named=True), claims, strict=True):
             assert claim.p_family == (None if row["p_worse"] is None else pytest.approx(row["p_adjusted"], rel=1e-12))
             assert bool(row["worse"]) == claim.claims or row["group"] != "per 20"
+            if row["p_worse"] is not None and row["p_worse"] == row["p"]:
+                assert claim.seen == pytest.approx(row["detectable"], rel=1e-6)
         served = alt_test(data, traits=["group", "age", "rare"], alignment="mae", epsilon=0.2, resamples=50)
         said = {name for row in frame.filter("worse").iter_rows(named=True) for name in (row["whom"], row["trait"])}
         assert set((served["worse_for"].item() or "").split(", ")) - {""} <= said | {"raters of lower age"}

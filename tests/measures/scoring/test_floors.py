@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.often import times
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.measures.scoring.floors import AT_RANDOM, MEDIAN, MODAL, SHUFFLED, dealt, no_skill_raters
 from vantage.scales import Scale
@@ -90,5 +91,25 @@ def test_where_people_are_no_better_than_a_constant_a_score_shows_no_skill() -> 
     assert near["skill"] is None
     assert "people themselves are no better than the m" in near["skill_reason"]
     assert kappa["skill_low"] < 1 < kappa["skill_high"], "the model is one of them"
-    assert (ranks["floor"], ranks["skill_low"]) == (0.0, None)
+    assert ranks["floor"] == 0.0
+    assert ranks["skill_low"] < 1 < ranks["skill_high"], "the model is one of them"
     assert ranks["skill"] == pytest.approx(ranks["estimate"] / ranks["ceiling"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reads", [True, False])
+def test_the_share_of_the_way_of_a_correlation_covers(reads: bool) -> None:
+    """A rater that answers like one more person has all of it, and one that does not read none."""
+    held, above, seeds = 0, 0, times(300, 100)
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        truth = rng.normal(size=60)
+        seen = np.vstack([np.tile(truth, (len(PEOPLE), 1)), truth if reads else rng.permutation(truth)])
+        answers = np.clip(np.rint(4 + 1.3 * (seen + rng.normal(size=seen.shape))), 1, 7)
+        rater, item = (grid.ravel() for grid in np.indices(answers.shape))
+        data = pl.DataFrame({"item": item, "rater": np.array([*PEOPLE, "m"])[rater], "value": answers.ravel()})
+        row = accuracy(data, people=PEOPLE, metric="spearman", reference="mean", ci="items").row(0, named=True)
+        held += row["skill_low"] <= float(reads) <= row["skill_high"]
+        above += row["above_floor"]
+    assert 0.91 <= held / seeds <= 0.99
+    assert above >= 0.95 * seeds if reads else above <= 2

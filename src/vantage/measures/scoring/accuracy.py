@@ -130,8 +130,10 @@ def accuracy(
     for key, part in partitioned(frame, names(by)):
         scale = scale_of(part, scales_of(data))
         codes = label_set(seen, scale, labels)
-        rules = Rules(codes, within, missing, opt_outs, zero_division)
         metrics = chosen(wanted, scale, len(codes), _looks_continuous(seen, scale, labels))
+        # What looks at no class needs no sums of every class, of which a continuous column has thousands.
+        classes = codes if any(m.of_classes for m in metrics) else codes[:0]
+        rules = Rules(classes, within, missing, opt_outs, zero_division)
         if numeric := [m.name for m in metrics if m.name in NUMERIC]:
             check_level(scale, part, f"the metric {numeric[0]}")
         persons = _persons(part, word)

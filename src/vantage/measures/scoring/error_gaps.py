@@ -31,8 +31,8 @@ MANY: Final = 12
 """Words with more values than this, and than half of the people, tell no groups apart."""
 POWER: Final = 0.8
 LEVEL: Final = 0.05
-INNER: Final = ("row", "end")
-"""What only verdicts need of a row: its kind, and who is served worse."""
+INNER: Final = ("row", "end", "gap")
+"""What only verdicts need of a row: its kind, who is served worse, and the contrast that is tested."""
 
 VIEW: Final = View(
     "For whom a model works: its errors by the traits of people, on the same items",
@@ -91,9 +91,10 @@ def error_gaps(
     both given who judged what, and `estimate` the difference, with its interval and `p` over people. `ceiling` is how
     far people of the group are from each other, and `beyond` the gap that is left when each person's distance from
     their own group is taken out: a group that disagrees within itself is far from everyone. `detectable` is the
-    smallest gap that would be found in 80 % of such studies. `p_worse` is that of the gap or, where that is below .05
-    and the ceiling is known, the larger one of it and that of the gap beyond; `p_adjusted` corrects it over all
-    comparisons of the model (Bonferroni; two groups are one), and `worse` says that a gap remains.
+    smallest gap that would be found in 80 % of such studies, by the corrected test that decides `worse`. `p_worse` is
+    that of the gap or, where that is below .05 and the ceiling is known, the larger one of it and that of the gap
+    beyond; `p_adjusted` corrects it over all comparisons of the model (Bonferroni; two groups are one), and `worse`
+    says that a gap remains.
 
     With `per="item"` there is a row for each item and group, the items that make the gap first.
 
@@ -195,8 +196,12 @@ class Errors:
         Of two groups the one that is served worse is `tested`, since the other one says the same.
         """
         rows = [row for trait, scale in traits.items() for row in self._of_trait(trait, scale, confidence, about)]
+        several = max(1, sum(row["p_worse"] is not None for row in rows))
         for row, p in zip(rows, adjusted([row["p_worse"] for row in rows], "bonferroni"), strict=True):
             row["p_adjusted"] = p
+            if (gap := row.get("gap")) is not None:
+                # A quantile of one tail is an end of the interval that leaves as much out on either side.
+                row["detectable"] = gap.reach(1 - LEVEL / several) + gap.reach(2 * POWER - 1)
             # A trend or a slope is worse at one of its ends, a group where its gap is above zero.
             above = row["estimate"] is not None and (row["estimate"] > 0 or row["row"] != "group")
             row["worse"] = None if row["p"] is None else above and p is not None and p < LEVEL
@@ -231,9 +236,7 @@ class Errors:
             elif row["row"] != "missing":
                 made |= {"whom": f"{row['higher']}{ends}", "end": row["higher" if row["estimate"] > 0 else "lower"]}
             if row["p"] is not None:
-                gap = Contrast(row["estimate"], row["se"], row["df"])
-                # A quantile of one tail is an end of the interval that leaves as much out on either side.
-                made["detectable"] = gap.reach(confidence) + gap.reach(2 * POWER - 1)
+                made["gap"] = Contrast(row["estimate"], row["se"], row["df"])
             made["tested"] = None if made["p_worse"] is None else row["estimate"]
             yield made
 

@@ -163,7 +163,7 @@ def with_skill(
     """For each metric the floor, the ceiling and the skill of what was scored, with its interval over items.
 
     `people` are the scores of single persons against the others, on the same items at the same positions, `no_skill`
-    what raters that do not read would have answered. The floor of a correlation is 0, and its skill has no interval.
+    what raters that do not read would have answered. The floor of a correlation is 0, whoever does not read.
     """
     rows = [dict.fromkeys(OWN) for _ in metrics]
     if not scores.items or not scores.persons:
@@ -173,9 +173,9 @@ def with_skill(
     summed = [n for n, m in enumerate(metrics) if m.name not in CORRELATIONS]
     for number in set(range(len(metrics))) - set(summed):
         floor = {NO_READER: lambda weight: np.zeros((len(weight), 1))}
-        chosen, plain = metrics[number : number + 1], replace(how, ci="none")
+        chosen = metrics[number : number + 1]
         ceiling = _mean_of(people, chosen)
-        rows[number] = share_of_the_way(_scored(scores, chosen), floor, ceiling, scores.names, plain)[0]
+        rows[number] = share_of_the_way(_scored(scores, chosen), floor, ceiling, scores.names, how)[0]
     if summed:
         chosen = [metrics[number] for number in summed]
         floors = {

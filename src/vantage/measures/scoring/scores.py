@@ -40,9 +40,14 @@ class Metric:
     label: int | None = None
 
     @property
+    def of_classes(self) -> bool:
+        """Whether it is of the classes of a scale."""
+        return self.name in _CLASSIFYING
+
+    @property
     def classifies(self) -> bool:
         """Whether it looks at classes only, so that a missing answer can count as wrong."""
-        return self.name in _CLASSIFYING or self.name == "within"
+        return self.of_classes or self.name == "within"
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -140,7 +145,7 @@ class Scores:
         rows = []
         for m, estimate, resampled in zip(metrics, estimates, intervals, strict=True):
             row = {**self._named(m, scale), **self._counts(m, part)}
-            if self.off_scale and m.name in _CLASSIFYING:
+            if self.off_scale and m.of_classes:
                 row["reason"] = "the reference lies between the answers of the scale; pass rounding"
             elif np.isfinite(estimate):
                 bounds = resampled
@@ -333,7 +338,7 @@ def _undefined(m: Metric, judgments: int, classes: int) -> str:
         return "no judgment has both an answer and a reference"
     if m.name in CORRELATIONS:
         return "fewer than two answers, or one side does not vary"
-    if classes == 0:
+    if classes == 0 and m.of_classes:
         return "the scale is continuous and has no classes"
     return {
         "precision": "this class is never predicted",
