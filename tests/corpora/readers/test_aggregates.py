@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median, mode
 from typing import Any
@@ -46,7 +47,11 @@ def test_sums_of_some_and_of_reversed_columns() -> None:
 
 def test_rows_of_sum_number_and_mean_are_found_together(tmp_path: Path) -> None:
     rows = rated()
-    named = {"合计": np.sum, "人数": len, "平均": lambda given: round(float(np.mean(given)), 2)}
+    named: dict[str, Callable[[list[int]], float]] = {
+        "合计": np.sum,
+        "人数": len,
+        "平均": lambda given: round(float(np.mean(given)), 2),
+    }
     made = [
         {"句子编号": name, **{who: float(rule([r[who] for r in rows])) for who in PEOPLE}}
         for name, rule in named.items()
