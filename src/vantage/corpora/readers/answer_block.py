@@ -99,7 +99,8 @@ class Columns:
         narrow = self._narrow(block)
         odd = [n for n in block if n not in family and n not in narrow]
         # A sex that is coded 1 and 2 may be called q1 too; other columns with few answers are easy or hard items.
-        ends = [n for n in (family[0], family[-1]) if n in narrow and max(self.facts[n].codes) in (1, 2)]
+        ends = [n for n in (family[0], family[-1]) if n in narrow and len(self.facts[n].codes) == 2]
+        ends = [n for n in ends if max(self.facts[n].codes) in (1, 2)]
         block = [n for n in block if n in family or n in odd]
         codes = {n: self.facts[n].codes for n in block}
         missing = [
