@@ -62,8 +62,9 @@ class Columns:
 
     def may_answer(self, name: str) -> bool:
         """Whether a column may hold answers, and does not number the rows in their order."""
-        numbered = self.counts_rows(name) and numbers_of(self.frame, [name])[name].is_sorted()
-        return self.facts[name].may_answer and not numbered
+        fact = self.facts[name]
+        numbered = self.counts_rows(name) and (fact.rows > TINY or name == next(iter(self.facts)))
+        return fact.may_answer and not (numbered and numbers_of(self.frame, [name])[name].is_sorted())
 
     def blocks(self) -> tuple[list[list[str]], str]:
         """The columns that hold answers on one scale; where some may not belong, those without them too, and why."""
