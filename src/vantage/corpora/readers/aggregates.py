@@ -58,7 +58,7 @@ def sums_and_means(table: Numbers, inside: Collection[int]) -> set[int]:
     filled = np.where(known, table, 0.0)
     sums = filled[:, within].sum(axis=1)[:, None] - filled * within
     counts = known[:, within].sum(axis=1)[:, None] - known * within
-    found = set()
+    totals = set()
     with np.errstate(divide="ignore", invalid="ignore"):
         means = sums / counts
     for column in range(table.shape[1]):
@@ -66,10 +66,10 @@ def sums_and_means(table: Numbers, inside: Collection[int]) -> set[int]:
             rows = known[:, column] & (counts[:, column] > 1)
             near = _near(table[:, column], made)[rows]
             if len(near) >= ENOUGH and near.sum() >= 0.99 * len(near) and np.ptp(made[rows]) > 0:
-                found.add(column)
-    rest = [column for column in range(table.shape[1]) if column not in found and known[:, column].all()]
-    inner = [column for column in inner if column not in found]
-    return found | {column for column in rest if _of_some(table, column, [one for one in inner if one != column])}
+                totals.add(column)
+    rest = [column for column in range(table.shape[1]) if column not in totals and known[:, column].all()]
+    inner = [column for column in inner if column not in totals]
+    return totals | {column for column in rest if _of_some(table, column, [one for one in inner if one != column])}
 
 
 def _of_some(table: Numbers, column: int, others: Sequence[int]) -> bool:
@@ -119,17 +119,17 @@ def total_rows(frame: pl.DataFrame, least: int = 2) -> list[int]:
 
 def _is_total(row: Numbers, rest: Numbers, least: int) -> str:
     """Whether a row has the sum or the mean of the others in every column, their number, median …, or nothing such."""
-    told = ~np.isnan(row) & ((~np.isnan(rest)).sum(axis=0) > 1)
-    if told.sum() < least:
+    enough = ~np.isnan(row) & ((~np.isnan(rest)).sum(axis=0) > 1)
+    if enough.sum() < least:
         return ""
-    rest, row = rest[:, told], row[told]
+    rest, row = rest[:, enough], row[enough]
     made = [
         np.nansum(rest, axis=0), np.nanmean(rest, axis=0), (~np.isnan(rest)).sum(axis=0), np.nanmedian(rest, axis=0),
         np.nanmin(rest, axis=0), np.nanmax(rest, axis=0), np.nanstd(rest, axis=0, ddof=1), np.nanstd(rest, axis=0),
     ]  # fmt: skip
     holds = [_near(row, one).sum() >= max(least, 0.8 * len(row)) for one in made]
     # Whole means may be anybody's answers.
-    return SUMMED if holds[0] or (holds[1] and (row % 1).any()) else "told" if any(holds) else ""
+    return SUMMED if holds[0] or (holds[1] and (row % 1).any()) else "other" if any(holds) else ""
 
 
 def names_of_totals(frame: pl.DataFrame) -> list[str]:
@@ -234,10 +234,10 @@ def _made_rater(values: pl.DataFrame, known: Collection[str]) -> tuple[str | Non
 def _shares(column: Numbers, others: Numbers) -> Numbers:
     """On which share of the rows a column is made of others, for each way of `MADE`."""
     counts = (~np.isnan(others)).sum(axis=1)
-    told = counts > 1
-    if told.sum() < LEAST_MADE:
+    enough = counts > 1
+    if enough.sum() < LEAST_MADE:
         return np.zeros(len(MADE))
-    column, others, counts = column[told], np.sort(others[told], axis=1), counts[told]
+    column, others, counts = column[enough], np.sort(others[enough], axis=1), counts[enough]
     mean, places = np.nanmean(others, axis=1), np.arange(len(others))
     low, high = others[places, (counts - 1) // 2], others[places, counts // 2]
     answers = np.unique(others[~np.isnan(others)])[:MOST_LOOKED_AT]
