@@ -43,7 +43,7 @@ def test_columns_and_wide_are_one_word() -> None:
     wide = pl.DataFrame(
         {"text": ["One is here.", "Two are there.", "Three went."], "anna": [1, 2, 3], "ben": [2, 2, 3]}
     )
-    assert vantage.read(wide) == vantage.read(wide, columns="rater") == vantage.read(wide, wide=True)
+    assert vantage.read(wide) == vantage.read(wide, columns="rater")
 
 
 @pytest.mark.parametrize(

@@ -179,11 +179,11 @@ def test_a_frame_is_never_taken_for_a_matrix() -> None:
 def test_seats_are_not_people() -> None:
     answers = [(f"i{n}", f"annotator_{k}", float((n + k * (n % 3 == 0)) % 4)) for n in range(12) for k in (1, 2, 3)]
     wide = pl.DataFrame(answers, ["item", "rater", "value"], orient="row").pivot("rater", index="item", values="value")
-    people = vantage.read(wide, "table", map={"item": "item"}, wide=True)
+    people = vantage.read(wide, "table", map={"item": "item"}, columns="rater")
     assert people.questions[0].id == "value"
     assert "are read as 3 people, each the same person in every row" in people.about.notes[-1]
     slots = {f"annotator_{k}": "slot" for k in (1, 2, 3)}
-    seats = vantage.read(wide, "table", map={"item": "item"}, wide=True, kinds=slots)
+    seats = vantage.read(wide, "table", map={"item": "item"}, columns="rater", kinds=slots)
     assert not any("are read as 3 people" in note for note in seats.about.notes)
     for measure in ("cohen", "rater-quality"):
         by_people, by_seats = (registry()[measure].function(corpus) for corpus in (people, seats))

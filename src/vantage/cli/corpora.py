@@ -53,7 +53,7 @@ def list_readers(context: typer.Context, as_json: Json = False) -> None:
 _reading = options_of(
     "corpora/readers/table.py",
     "read",
-    without="source wide",
+    without="source",
     flags={"strip": "--strip/--keep-spaces", "anonymous": "--anonymous"},
 )
 TABLE_GROUPS = {

@@ -7,7 +7,9 @@ from typing import Any
 import typer
 
 from vantage.cli.output import print_rows, show
-from vantage.corpora.readers.structure import stem
+from vantage.corpora.readers.column_facts import stem
+
+WAYS = {2: "two", 3: "three", 4: "four"}
 
 
 def print_description(facts: dict[str, Any]) -> None:
@@ -66,10 +68,11 @@ def print_preview(facts: dict[str, Any]) -> None:
     if facts["problem"]:
         typer.echo(f"Problem: {facts['problem']}")
     elif facts["readings"]:
-        typer.echo(f"It can be read in two ways: {facts['doubt']}.")
+        ways = len(facts["readings"])
+        typer.echo(f"It can be read in {WAYS.get(ways, ways)} ways: {facts['doubt']}.")
         for reading in facts["readings"]:
             typer.echo(f"\n{reading['why']}:")
-            _print_reading(reading)
+            _print_reading(reading, short=ways > 2)
             typer.echo(f"  {reading['command']}")
         return
     else:
@@ -82,11 +85,16 @@ def print_preview(facts: dict[str, Any]) -> None:
         typer.echo(f"{'Start from' if facts['problem'] else 'Import with'}:\n  {facts['command']}")
 
 
-def _print_reading(facts: dict[str, Any]) -> None:
+def _print_reading(facts: dict[str, Any], *, short: bool = False) -> None:
     if facts["judgments"] is None:
         typer.echo(f"  {_clipped(facts['problem'])}")
         return
-    typer.echo("  " + ", ".join(f"{show(facts[what])} {what}" for what in ("items", "raters", "judgments")))
+    sizes = [f"{show(facts[what])} {what}" for what in ("items", "raters", "judgments")]
+    alphas = [show(q["alpha"]) for q in facts["questions"][:3] if q.get("alpha") is not None] if short else []
+    typer.echo("  " + ", ".join([*sizes, *(f"alpha {alpha}" for alpha in alphas)]))
+    if short:
+        # Several readings fit on a screen with what tells them apart.
+        return
     for question in facts["questions"][:3]:
         shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in question["shares"].items())
         parts = [f"{question['question']}, {question['scale']}", shares]

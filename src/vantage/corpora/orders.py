@@ -78,8 +78,10 @@ def _by_bands(words: Sequence[str]) -> list[str] | None:
 def _by_sign(words: Sequence[str]) -> list[str] | None:
     """Roman numerals, percentages and rows of one sign such as ★★★."""
     plain = [word.strip().replace("☆", "") for word in words]
-    if all(word in _ROMANS for word in plain):
-        places = [float(_ROMANS[word]) for word in plain]
+    if all(word.upper() in _ROMANS for word in plain):
+        places = [float(_ROMANS[word.upper()]) for word in plain]
+    elif all(re.fullmatch(r"\d+ ?(?:/|of|von|sur|de|out of) ?\d+", word) for word in plain):
+        places = [float(re.match(r"\d+", word)[0]) for word in plain]  # type: ignore[index]
     elif all(re.fullmatch(r"\d+(?:[.,]\d+)?\s*%", word) for word in plain):
         places = [float(word.rstrip("% ").replace(",", ".")) for word in plain]
     elif len({word[:1] for word in plain if word}) == 1 and all(re.fullmatch(r"([^\w\s])\1*|", word) for word in plain):

@@ -15,10 +15,11 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
+from vantage.corpora.readers.column_facts import ColumnFacts
 from vantage.corpora.readers.columns import fitting
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.files import open_rows
-from vantage.corpora.readers.structure import ColumnFacts, Structure, structure
+from vantage.corpora.readers.structure import Structure, structure
 from vantage.corpora.readers.table import read
 from vantage.corpora.readers.table_file import Doubt, FileRows
 from vantage.errors import InputError
@@ -93,8 +94,6 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
 def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], list[Attempt]]:
     """What would be read, and the readings as they were carried out."""
     path = Path(source) if isinstance(source, str | Path) else None
-    if wide := given.pop("wide", None):
-        given["columns"] = "rater" if wide is True else wide
     first = Attempt({name: value for name, value in given.items() if value not in (None, (), [], False)})
     rows: FileRows | None = None
     shape: Structure | None = None

@@ -660,7 +660,7 @@ WIDE = [
         [("T1", "R_1", 1.0), ("T1", "R_2", 3.0), ("T2", "R_1", 2.0)],
         "1 previews and test responses",
         map={"rater": "ResponseId"},
-        wide="item",
+        columns="item",
         traits=["age"],
         check=lambda c: c.items["text"].to_list() == ["How warm is text one?", "How warm is text two?"],
     ),
@@ -673,13 +673,13 @@ WIDE = [
             ("Second text", "respondent-1", 5.0),
             ("Second text", "respondent-2", 4.0),
         ],
-        wide="item",
+        columns="item",
         values=["How warm*"],
         traits=["How old are you?"],
         check=lambda c: c.questions[0].id == "How warm?" and c.questions[0].scale.label(5.0) == "warm",
     ),
-    good("a column per rater", "item,r1,r2\ni1,1,2\ni2,3,2\n", ROWS, wide=True),
-    good("a column per item", "rater,i1,i2\nr1,1,3\nr2,2,2\n", ROWS, wide="item"),
+    good("a column per rater", "item,r1,r2\ni1,1,2\ni2,3,2\n", ROWS, columns="rater"),
+    good("a column per item", "rater,i1,i2\nr1,1,3\nr2,2,2\n", ROWS, columns="item"),
     good(
         "respondents without a name",
         "i1,i2\n1,3\n2,2\n",
@@ -689,13 +689,13 @@ WIDE = [
             ("i2", "respondent-1", 3.0),
             ("i2", "respondent-2", 2.0),
         ],
-        wide="item",
+        columns="item",
     ),
     good(
         "a column per question",
         "item,rater,warm,kind\ni1,r1,1,5\ni1,r2,2,5\n",
         [("i1", "r1", 1.0), ("i1", "r2", 2.0), ("i1", "r1", 5.0), ("i1", "r2", 5.0)],
-        wide="question",
+        columns="question",
         check=lambda c: [q.id for q in c.questions] == ["kind", "warm"],
     ),
     good(
@@ -703,7 +703,7 @@ WIDE = [
         "item,rater,warm,tone\ni1,r1,1,rude\ni1,r2,2,Polite\ni2,r1,3,polite\ni2,r2,2,rude\n",
         [*ROWS, ("i1", "r1", 1.0), ("i1", "r2", 0.0), ("i2", "r1", 0.0), ("i2", "r2", 1.0)],
         "differ in case or spaces only",
-        wide="question",
+        columns="question",
         check=lambda c: [q.scale.level for q in c.questions] == ["nominal", "ordinal"],
     ),
     bad(
@@ -711,17 +711,17 @@ WIDE = [
         "item,rater,warm,tone\ni1,r1,1,rude\ni1,r2,two,polite\n",
         "row 3, column 'warm'",
         "'two' is not a number",
-        wide="question",
+        columns="question",
     ),
     good(
         "questions in rows",
         "item,rater,question,value\ni1,r1,warm,1\ni1,r1,tone,rude\ni1,r2,warm,2.25\ni1,r2,tone,polite\n",
         [("i1", "r1", 1.0), ("i1", "r1", 1.0), ("i1", "r2", 2.25), ("i1", "r2", 0.0)],
     ),
-    good("some columns", "rater,i1,i2,note\nr1,1,3,x\nr2,2,2,y\n", ROWS, wide="item", values=["i*"]),
-    bad("no such column", "rater,i1\nr1,1\n", "there is no column 'Q*'", wide="item", values=["Q*"]),
-    bad("a bad cell of a rater", "item,r1,r2\ni1,1,2\ni2,3,x\n", "row 3", "'x' is not a number", wide=True),
-    bad("a code for missing", "item,r1,r2\ni1,1,2\ni2,3,-99\n", "row 3", "-99 lies far", wide=True),
+    good("some columns", "rater,i1,i2,note\nr1,1,3,x\nr2,2,2,y\n", ROWS, columns="item", values=["i*"]),
+    bad("no such column", "rater,i1\nr1,1\n", "there is no column 'Q*'", columns="item", values=["Q*"]),
+    bad("a bad cell of a rater", "item,r1,r2\ni1,1,2\ni2,3,x\n", "row 3", "'x' is not a number", columns="rater"),
+    bad("a code for missing", "item,r1,r2\ni1,1,2\ni2,3,-99\n", "row 3", "-99 lies far", columns="rater"),
 ]
 CASES = [
     *ENCODED,
@@ -878,13 +878,13 @@ def test_a_column_with_other_answers_is_no_rater(tmp_path: Path, table: str, cel
     path = tmp_path / "t.csv"
     path.write_text(table.format("more", *cells))
     with pytest.raises(InputError, match=r"column 'more' are unlike.*--map more=more.*--unlike keep"):
-        load("table", path, map={"item": "id", "text": "text"}, wide=True)
+        load("table", path, map={"item": "id", "text": "text"}, columns="rater")
     seen = preview(path)
     assert seen["raters"] == 3
     assert "more=more" in seen["command"]
-    every = load("table", path, map={"item": "id", "text": "text"}, wide=True, unlike="keep")
+    every = load("table", path, map={"item": "id", "text": "text"}, columns="rater", unlike="keep")
     assert every.sizes["raters"] == 4
-    kept = load("table", path, map={"item": "id", "text": "text", "more": "more"}, wide=True)
+    kept = load("table", path, map={"item": "id", "text": "text", "more": "more"}, columns="rater")
     assert kept.sizes["raters"] == 3
     assert "more" in kept.items.columns
     assert "Columns read as people: anna, ben, carla." in kept.about.notes
@@ -902,19 +902,19 @@ def test_a_column_with_other_answers_is_no_rater(tmp_path: Path, table: str, cel
 def test_a_rater_with_answers_of_their_own_is_a_rater(tmp_path: Path, table: str, cells: tuple[object, ...]) -> None:
     path = tmp_path / "t.csv"
     path.write_text(table.format("more", *cells))
-    assert load("table", path, map={"item": "id", "text": "text"}, wide=True).sizes["raters"] == 4
+    assert load("table", path, map={"item": "id", "text": "text"}, columns="rater").sizes["raters"] == 4
 
 
 def test_columns_of_different_questions_are_not_raters(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("id,polite,mood\n1,rude,sad\n2,polite,glad\n3,rude,sad\n")
     with pytest.raises(InputError, match=r"no answer in common with others.*--columns question if they are questions"):
-        load("table", path, map={"item": "id"}, wide=True)
+        load("table", path, map={"item": "id"}, columns="rater")
 
 
 def test_a_column_that_describes_respondents_is_no_item(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("who,q1,q2,q3,semester\na,1,2,3,11\nb,2,2,4,12\nc,1,4,5,9\nd,2,2,3,4\n")
     with pytest.raises(InputError, match="would count as an item; pass --traits semester if it describes the raters"):
-        load("table", path, map={"rater": "who"}, wide="item")
+        load("table", path, map={"rater": "who"}, columns="item")
     assert "--columns item --traits semester" in preview(path)["command"]

@@ -55,7 +55,7 @@ def test_columns_with_the_names_of_roles_need_no_mapping(tmp_path: Path) -> None
 
 def test_one_column_per_rater(tmp_path: Path) -> None:
     path = written(tmp_path, "id,text,ann,bob\n1,Hi,4,2\n2,Go,,1\n")
-    corpus = read(path, map={"item": "id"}, wide=True, question="kind")
+    corpus = read(path, map={"item": "id"}, columns="rater", question="kind")
     assert corpus.judgments.select("item", "rater", "value").rows() == [
         ("1", "ann", 4),
         ("1", "bob", 2),
@@ -67,7 +67,7 @@ def test_one_column_per_rater(tmp_path: Path) -> None:
 def test_a_wide_value_off_the_scale_is_named_with_its_cell(tmp_path: Path) -> None:
     path = written(tmp_path, "item,ann,bob\n1,2,3\n2,1,9\n")
     with pytest.raises(InputError, match=r"t\.csv, row 3, column 'bob': 9 is not on the scale of question 'trust'"):
-        read(path, wide=True, instrument="warmth-competence", question="trust")
+        read(path, columns="rater", instrument="warmth-competence", question="trust")
 
 
 def test_labels_and_opt_outs_of_the_instrument_are_understood(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_duplicates_are_refused_or_resolved(tmp_path: Path) -> None:
         ("item,rater,value,question\na,r,1,q\n", {"question": "q"}, "has a column for the question"),
         ("item,rater,value,sample\na,r,1,x\n", {}, "row 2, column 'sample': 'x' is not a number"),
         ("item,rater,value\na,r,1\n", {"duplicates": "middle"}, "use first, last or mean"),
-        ("item,value\na,1\n", {"wide": True, "map": {"x": "value"}}, "no column is left for a rater"),
+        ("item,value\na,1\n", {"columns": "rater", "map": {"x": "value"}}, "no column is left for a rater"),
     ],
 )
 def test_each_fault_gets_one_sentence(tmp_path: Path, data: str, options: dict[str, Any], sentence: str) -> None:
@@ -234,12 +234,12 @@ def test_models_and_aggregates_beside_people_are_a_doubt_until_it_is_said_what_t
     names = ["ann", "Claude", "gpt-4o", "GPT 4", "majority", "Gemma Smith", "modelling club", "Meta/llama3"]
     frame = pl.DataFrame({"item": [1, 2], **{name: [0, 1] for name in names}})
     with pytest.raises(InputError, match="rater 'Claude' looks like a model and would count as a person") as doubt:
-        load("table", frame, map={"item": "item"}, wide=True)
+        load("table", frame, map={"item": "item"}, columns="rater")
     assert "--kinds Claude=model,gpt-4o=model,GPT 4=model,Meta/llama3=model,majority=aggregate" in str(doubt.value)
     kinds = {"gpt-4o": "model", "GPT 4": "model", "Meta/llama3": "model", "majority": "aggregate"}
     with pytest.raises(InputError, match="--kinds Claude=model, or RATER=person for people"):
-        load("table", frame, map={"item": "item"}, wide=True, kinds=kinds)
-    corpus = load("table", frame, map={"item": "item"}, wide=True, kinds={**kinds, "Claude": "person"})
+        load("table", frame, map={"item": "item"}, columns="rater", kinds=kinds)
+    corpus = load("table", frame, map={"item": "item"}, columns="rater", kinds={**kinds, "Claude": "person"})
     assert {rater: kind for rater, kind in corpus.raters.select("rater", "kind").rows() if kind != "person"} == kinds
 
 

@@ -251,15 +251,11 @@ class Cleaning:
             problem = f"'{odd[0]}' may mean that this is not known"
             remedy = f"pass {self.also(doubtful)}, or --valid={','.join(doubtful)}"
             raise rows.doubt(problem, remedy, first[odd[0]], column, missing=doubtful)
-        commas = [word for word in odd if _COMMA.fullmatch(plain(word))]
+        commas = [word for word in odd if _COMMA.fullmatch(plain(word)) or _THOUSANDS.fullmatch(plain(word))]
         if commas and len(commas) == len(odd) and self.decimal is None:
-            problem, remedy = (
-                f"'{commas[0]}' looks like a number with a decimal comma",
-                "pass --decimal , or --decimal .",
-            )
-            raise rows.doubt(problem, remedy, first[commas[0]], column, decimal=",")
-        if self.decimal == ",":
-            changed |= {word: plain(word).replace(".", "").replace(",", ".") for word in commas}
+            self._check_commas(rows, column, commas, (), first)
+        if commas and len(commas) == len(odd):
+            changed |= {word: value for word in commas if isinstance(value := self._read(word), float)}
             words = words.filter(~words.is_in(commas))
         if not len(odd):
             where = dict(zip(numbers, words, strict=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,9 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from vantage.corpora import schema
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, check_column
@@ -21,12 +18,6 @@ from vantage.errors import InputError, nearest
 
 ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind")
 """What a column can be mapped to. Any other name, such as text or target, makes a column of the items."""
-MADE: Final = ("mean", "rounded mean", "median", "commonest answer")
-"""How the answers of a rater can follow from those of the others."""
-LEAST_MADE: Final = 4
-"""Items and raters from which that is looked for."""
-MOST_LOOKED_AT, MOST_ITEMS, MOST_ANSWERS = 50, 200, 200_000
-"""Raters of every item that are compared with the others, items that are looked at, and the most answers to them."""
 SPREAD: Final = ("rater", "item", "question")
 """What the columns of a wide table can be."""
 PLACES: Final = {"1": 1, "2": 2, "a": 1, "b": 2, "first": 1, "second": 2, "left": 1, "right": 2}
@@ -61,6 +52,10 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
         remedy = f"pass --map {','.join(f'{role}=COLUMN' for role in missing)}"
         if missing == ["rater"]:
             remedy = "pass --map rater=COLUMN, or --anonymous if nothing tells who judged"
+        if "value" in missing and "reply" in rows.schema:
+            remedy = (
+                f"if these are replies of models: vantage corpora import replies --from {rows.path} --instrument NAME"
+            )
         if lists := [name for name, kind in rows.schema.items() if kind.is_nested()]:
             # Which lists are answers and which are turns of a conversation only their owner knows.
             remedy = f"if '{lists[0]}' holds the answers, pass --lists '{lists[0]}'"
@@ -105,61 +100,6 @@ def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping
         )
     given = pl.col("rater").replace_strict(dict(kinds), default="person", return_dtype=pl.String)
     return raters.with_columns(given.alias("kind")) if kinds else raters
-
-
-def check_made(rows: FileRows, judged: pl.LazyFrame, items: pl.Series, raters: pl.DataFrame, *, in_rows: bool) -> None:
-    """Doubts a rater whose answers are the mean, the median or the commonest answer of all others, on every item."""
-    if min(len(raters), len(items)) < LEAST_MADE or "kind" in raters.columns:
-        return
-    (counts,) = rows.collect(judged.group_by("rater").len())
-    most = counts.filter(pl.col("len") == pl.col("len").max(), pl.col("len") >= len(items))
-    asked = raters.filter(pl.col("rater").is_in(most["rater"].implode()))["rater"].to_list()
-    if len(asked) > MOST_LOOKED_AT:
-        asked = [asked[0], asked[-1]]
-    shown = judged.filter(pl.col("item").is_in(items.head(MOST_ITEMS).implode())).drop_nulls("value")
-    (size,) = rows.collect(shown.select(pl.len())) if asked else (pl.DataFrame([MOST_ANSWERS + 1]),)
-    if size.item() > MOST_ANSWERS:
-        return
-    (answers, one) = rows.collect(
-        shown.group_by("item", "question").agg("rater", "value"),
-        shown.group_by("rater").agg(pl.col("value").n_unique()).filter(value=1),
-    )
-    asked = [rater for rater in asked if rater not in set(one["rater"])]  # one answer throughout is a person's
-    kinds: dict[str, list[list[bool]]] = {}
-    for whose, values in answers.select("rater", "value").iter_rows():
-        given = np.array(values)
-        for place in [place for place, rater in enumerate(whose) if rater in asked]:
-            kinds.setdefault(whose[place], []).append(_made(given[place], np.delete(given, place)))
-    shares = {rater: np.mean(made, axis=0) for rater, made in kinds.items()}
-    for rater, share in shares.items():
-        others = [one for name, one in shares.items() if name != rater] or [np.full(len(MADE), 0.5)]
-        # How many raters would be so by chance, if all were like the others.
-        chance = len(raters) * np.maximum(np.mean(others, axis=0), 0.25) ** len(kinds[rater])
-        for word, always, expected in zip(MADE, share == 1, chance, strict=True):
-            if always and expected < 0.01:
-                # Values between the answers would make another scale of theirs.
-                between = in_rows and word == "mean"
-                way = f"--without {shlex.quote(rater)}" if between else f"--kinds {shlex.quote(rater)}=aggregate"
-                raise Doubt(
-                    f"the answers of rater '{rater}' are the {word} of the others' on every item: hardly a person",
-                    file=rows.path,
-                    remedy=f"pass {way}, or --kinds {shlex.quote(rater)}=person if it is one",
-                    settle={"without": [rater]} if between else {"kinds": {rater: "aggregate"}},
-                )
-
-
-def _made(value: float, others: NDArray[np.float64]) -> list[bool]:
-    """Whether a value is the mean, the rounded mean, the median or the commonest of others, as `MADE` names them."""
-    if not len(others):
-        return [False] * len(MADE)
-    mean, ordered = others.mean(), np.sort(others)
-    answers, counts = np.unique(others, return_counts=True)
-    return [
-        abs(value - mean) <= 0.0051,
-        bool(abs(value - mean) <= 0.5 and value % 1 == 0),
-        bool(ordered[(len(others) - 1) // 2] <= value <= ordered[len(others) // 2]),
-        value in answers[counts == counts.max()],
-    ]
 
 
 def columns_note(raters: pl.DataFrame, kinds: Mapping[str, str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Mapping
@@ -54,18 +55,34 @@ def in_python(sentence: str) -> str:
     >>> in_python("pass --strip if they are the same, or --keep-spaces.")
     'pass strip=True if they are the same, or strip=False.'
     """
+    ran = r"vantage corpora import table (.+?) --to \S+?(?= OR |[.;]?$| or )"
+    sentence = re.sub(ran, lambda m: _call(shlex.split(m[1])), sentence)
     sentence = sentence.replace("--keep-spaces", "strip=False").replace("--strip", "strip=True")
 
-    def written(match: re.Match[str]) -> str:
-        name, text = match[1], match[2].strip("'")
-        if not text:
-            return name
-        words = [f'"{word}"' for word in text.split(",")]
-        if "=" in text:
-            return f"{name}={{{', '.join(words)}}}".replace("=", '": "').replace(f'{name}": "', f"{name}=", 1)
-        if name in LISTS:
-            return f"{name}=[{', '.join(words)}]"
-        return f'{name}="{text}"'
-
     value = r"(?:[= ]((?:'[^']*'|[^\s;]+?))(?=[,;.]?(?:\s|$)))?"
-    return re.sub(rf"'?--([a-z]+){value}", lambda m: written(m) if m[2] else m[1], sentence)
+    sentence = re.sub(r"'--([a-z]+)=([^']*)'", lambda m: _keyword(m[1], m[2]), sentence)
+    return re.sub(rf"--([a-z]+){value}", lambda m: _keyword(m[1], m[2].strip("'")) if m[2] else m[1], sentence)
+
+
+def _keyword(name: str, text: str) -> str:
+    """An option as a keyword of `vantage.read`."""
+    if name == "map" or (name == "kinds" and "=" in text):
+        return f"{name}={json.dumps(dict(pair.split('=', 1) for pair in text.split(',')), ensure_ascii=False)}"
+    return f"{name}={json.dumps(text.split(',') if name in LISTS else text, ensure_ascii=False)}"
+
+
+def _call(words: list[str]) -> str:
+    """The words of the command as a call.
+
+    >>> _call(["--from", "t.csv", "--map", "item=id", "--columns", "rater", "--anonymous"])
+    'vantage.read("t.csv", map={"item": "id"}, columns="rater", anonymous=True)'
+    """
+    options: dict[str, str] = {}
+    for place, word in enumerate(words):
+        if word.startswith("--"):
+            name, _, given = word.removeprefix("--").partition("=")
+            follows = words[place + 1] if place + 1 < len(words) and not words[place + 1].startswith("--") else ""
+            options[name] = ",".join(filter(None, (options.get(name, ""), given or follows)))
+    source = json.dumps(options.pop("from", ""), ensure_ascii=False)
+    given_ = [_keyword(name, text) if text else f"{name}=True" for name, text in options.items()]
+    return f"vantage.read({', '.join([source, *given_])})"

@@ -183,6 +183,8 @@ def read_table(
     path = find(path)
     suffix = _suffix(path)
     kind = SUFFIXES.get(suffix)
+    if kind in ("csv", "tsv") and _is_json_lines(path, encoding):
+        kind = "jsonl"
     if kind in ("csv", "tsv"):
         table = read_csv(path, separator, encoding, quotes=quotes, checked=True)
         return _without_header_rows(table)
@@ -196,6 +198,17 @@ def read_table(
         return FileTable(path, frame_of(path, _row_objects(path, encoding)))
     remedy = f"use one of {', '.join(SUFFIXES)}"
     raise InputError(f"files named '{suffix or path.name}' are not known", file=path, remedy=remedy)
+
+
+def _is_json_lines(path: Path, encoding: str) -> bool:
+    """Whether a text file has an object in its first line, whatever its name says."""
+    head = _head_of(path)
+    if path.suffix.lower() in PACKED or head.lstrip()[:1] != b"{":
+        return False
+    try:
+        return isinstance(json.loads(head.decode(encoding, "replace").lstrip().split("\n", 1)[0]), dict)
+    except (ValueError, LookupError, RecursionError):
+        return False
 
 
 def _row_objects(path: Path, encoding: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from vantage.corpora.readers.structure import stem
+from vantage.corpora.readers.column_facts import stem
 from vantage.corpora.readers.table_file import Doubt, FileTable, title_notes
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars

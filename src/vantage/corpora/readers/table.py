@@ -19,12 +19,14 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
+from vantage.corpora.readers.aggregates import check_made, check_totals
+from vantage.corpora.readers.answer_block import answering, check_alike
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, bare, coded, first_row, inferred, labels_of, opt_outs_of
+from vantage.corpora.readers.column_facts import sample
 from vantage.corpora.readers.columns import (
     ROLES,
     SPREAD,
-    check_made,
     columns_note,
     long,
     named_roles,
@@ -33,7 +35,7 @@ from vantage.corpora.readers.columns import (
 )
 from vantage.corpora.readers.files import open_rows
 from vantage.corpora.readers.shapes import SHARES, from_shares, shaped
-from vantage.corpora.readers.structure import answering, check_alike, check_total, one_reading
+from vantage.corpora.readers.structure import one_reading
 from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.corpora.storage import About
 from vantage.corpora.traits import TraitScale, inferred_scale_of
@@ -53,7 +55,6 @@ def read(
     traits: Sequence[str] | Mapping[str, object] = (),
     instrument: str | Instrument | None = None,
     columns: str | None = None,
-    wide: bool | str = False,
     values: Sequence[str] = (),
     duplicates: Literal["first", "last", "mean"] | None = None,
     empty: str | None = None,
@@ -88,7 +89,6 @@ def read(
         traits: Columns that describe the rater. As a mapping with their scales: `{"age": "ordered"}` (or null).
         instrument: The instrument whose scales the values are on.
         columns: What the columns are where they hold values: `rater`, `item` or `question`.
-        wide: The older name of `columns`; true means `rater`.
         values: The columns of a wide table that hold values, as names or patterns such as `Q*`; without it all that
             are not mapped.
         duplicates: What to do with a duplicate judgment, which is refused otherwise.
@@ -115,7 +115,7 @@ def read(
         quotes: Quotation marks in a CSV file are part of the text and enclose nothing.
         sheet: The sheet of a spreadsheet.
     """
-    spread = _spread(columns or wide, empty, duplicates)
+    spread = _checked(columns or "", empty, duplicates)
     scales = {trait: how for trait, how in traits.items() if how} if isinstance(traits, Mapping) else {}
     traits = list(traits)
     cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty, spelling)
@@ -135,7 +135,7 @@ def read(
     cleaning.notes += whole.notes
     whole = _without(whole, without, cleaning)
     if spread in ("rater", "item") and not without and not whole.streamed:
-        check_total(whole)
+        check_totals(whole, sample(whole).drop(ROW))
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
         raise whole.fault(f"column '{taken[0]}' is read as something else than a trait", "leave it out of traits")
@@ -159,18 +159,18 @@ def read(
     judged, answers, firsts = _with_ids(rows, judged, answers, roles, described, cleaning)
     if known is None:
         merged = averaged(rows, judged, answers) if duplicates == "mean" else answers
-        opt_outs = opt_outs_of(rows, judged, answers, roles, empty)
-        known = inferred(rows, merged, roles["value"], cleaning, labels_of(whole, roles, spread, rows.cells), opt_outs)
+        labels, opt_outs = labels_of(whole, roles, spread, rows.cells), opt_outs_of(rows, judged, answers, roles, empty)
+        known = inferred(rows, merged, roles["value"], cleaning, labels, opt_outs)
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
-    check_made(rows, judged, items["item"], raters, in_rows=spread != "rater")
+    said = raters["rater"] if "kind" in roles else kinds or ()
+    check_made(rows, judged, items["item"], raters["rater"], {*said}, in_rows=spread != "rater")
     cleaning.notes += [
         *(columns_note(raters, kinds or {}) if spread == "rater" else ()),
         *_remarks(items, raters, int(answers["count"].sum()), roles),
     ]
-    about = _about(whole, roles, traits, cleaning, rows.cells)
-    made = _corpus(rows, judged, items, raters, known, about, duplicates)
+    made = _corpus(rows, judged, items, raters, known, _about(whole, roles, traits, cleaning, rows.cells), duplicates)
     return made.with_trait_scales(scales) if scales else made
 
 
@@ -185,13 +185,12 @@ def _remarks(items: pl.DataFrame, raters: pl.DataFrame, rows: int, roles: Mappin
     return notes
 
 
-def _spread(columns: bool | str, empty: str | None, duplicates: str | None) -> str:
-    """What the columns of a table are, "" for a long one; other words are refused."""
+def _checked(spread: str, empty: str | None, duplicates: str | None) -> str:
+    """What the columns of a table are, "" for a long one; words that mean nothing are refused."""
     if empty is not None and empty not in MEANINGS:
         raise InputError(f"'{empty}' is not a meaning of an empty value", remedy=nearest(empty, MEANINGS))
     if duplicates is not None and duplicates not in ("first", "last", "mean"):
         raise InputError(f"'{duplicates}' does not say what to do", remedy="use first, last or mean")
-    spread = "rater" if columns is True else columns or ""
     if spread and spread not in SPREAD:
         raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
     return spread
