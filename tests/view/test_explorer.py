@@ -53,7 +53,7 @@ def test_distributions_are_those_of_the_judgments(explorer: Explorer, corpus: Co
         assert row["ambiguity"] == pytest.approx(entropy)
         model = mine.filter(pl.col("rater") == "m1")["value"].to_list()
         if model:
-            assert row["distance"] == pytest.approx(wasserstein_distance(people, model))
+            assert row["distance"] == pytest.approx(wasserstein_distance(people, model) / 4)
         else:
             assert (row["distance"], row["declined"]) == (None, 1)
 
@@ -77,7 +77,7 @@ def test_distributions_that_a_model_gave_are_drawn_as_given(corpus: Corpus, tmp_
     assert "shares" not in shown["m1"]
     people = corpus.judgments.filter(pl.col("question") == "warm", pl.col("item") == "a", pl.col("rater") != "m1")
     codes = [1, 2, 3, 4, 5]
-    assert row["distance"] == pytest.approx(wasserstein_distance(people["value"].to_list(), codes, None, shares))
+    assert row["distance"] == pytest.approx(wasserstein_distance(people["value"].to_list(), codes, None, shares) / 4)
 
 
 def test_a_nominal_question_counts_pairs_that_differ(explorer: Explorer, corpus: Corpus) -> None:
@@ -445,7 +445,7 @@ def test_the_distance_is_that_of_the_chosen_condition_and_search_finds_every_let
     )
     explorer = Explorer([], lambda: corpus)
     apart = [explorer.items("warm", condition=one)["rows"][0]["distance"] for one in ("one", "two")]
-    assert apart == [0.0, 4.0]
+    assert apart == [0.0, 1.0]
     assert explorer.items("warm", search="Straße")["total"] == 1
 
 

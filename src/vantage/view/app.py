@@ -35,6 +35,7 @@ HEADERS: Final = {
 TYPES: Final = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 LAST: Final = 2**31
 """Numbers in addresses end here."""
+LISTS: Final = ("only", "among")
 NUMBERS: Final = ("page", "size", "run", "sample", "start", "end")
 
 
@@ -172,7 +173,7 @@ def parameters(pairs: list[tuple[str, str]]) -> dict[str, Any]:
             given[name] = min(max(int(value), low), high)
         elif name == "descending":
             given[name] = value != "false"
-        elif name == "only":
+        elif name in LISTS:
             given.setdefault(name, []).append(value)
         elif value or name == "condition":
             given[name] = value
