@@ -12,8 +12,8 @@ from vantage._lazy import attach
 if TYPE_CHECKING:
     from vantage.measures.presentation import Against as Against
     from vantage.report.card import write_card as write_card
+    from vantage.report.cells import as_json as as_json
     from vantage.report.cells import counted as counted
-    from vantage.report.cells import finite as finite
     from vantage.report.cells import printable as printable
     from vantage.report.distributions import AnswerCounts as AnswerCounts
     from vantage.report.distributions import answer_places as answer_places
@@ -54,7 +54,7 @@ _WITHIN = {
     **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
     **dict.fromkeys(("COLUMNS", "Spectrum", "colours_of", "division"), "vantage.report.spectrum"),
     "Against": "vantage.measures.presentation",
-    **dict.fromkeys(("counted", "finite", "printable"), "vantage.report.cells"),
+    **dict.fromkeys(("as_json", "counted", "printable"), "vantage.report.cells"),
     "EXPLORER": "vantage.report.page",
     "write_card": "vantage.report.card",
     "cell_text": "vantage.report.parts",
