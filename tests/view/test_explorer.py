@@ -467,3 +467,24 @@ def test_groups_of_a_few_people_do_not_differ_because_people_do() -> None:
     assert "cannot be told apart" in explorer.compare("random=a", "random=b", "warm")["sentence"]
     few = Explorer([], lambda: corpus.filter(rater=["r0", "r1", "r2", "r3"]))
     assert "which is not tested" in few.compare("true=a", "true=b", "warm")["sentence"]
+
+
+def test_a_comparison_takes_the_distribution_that_a_model_gave(corpus: Corpus) -> None:
+    shares = [0.1, 0.0, 0.2, 0.0, 0.7]
+    texts = corpus.items.select("item").with_columns(pl.Series("probabilities", [shares] * 6))
+    stored = with_predictions(corpus, texts, "soft", "warm")
+    answer = Explorer([], lambda: stored).compare("rater=soft", "people", "warm")
+    assert answer["shares"][0] == pytest.approx(shares)
+    people = corpus.judgments.filter(pl.col("question") == "warm", pl.col("rater") != "m1")
+    mean = people.group_by("item").agg(pl.col("value").mean())["value"].to_numpy().mean()
+    assert answer["difference"] == pytest.approx(0.1 + 0.6 + 3.5 - mean)
+
+
+def test_chosen_raters_sort_the_spectrum(corpus: Corpus) -> None:
+    explorer = Explorer([], lambda: corpus)
+    answer = explorer.spectrum("warm", among=["bob", "cid"])
+    assert (answer["by"], answer["groups"][:2]) == ("chosen raters", ("people", "chosen raters"))
+    asked = (pl.col("question") == "warm") & pl.col("rater").is_in(["bob", "cid"])
+    means = dict(corpus.judgments.filter(asked).group_by("item").agg(pl.col("value").mean()).iter_rows())
+    assert [means[row["item"]] for row in answer["rows"]] == sorted(means.values())
+    assert parameters([("among", "bob"), ("among", "cid")]) == {"among": ["bob", "cid"]}
