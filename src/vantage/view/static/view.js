@@ -111,7 +111,7 @@ const inside = {
     const sorted = given.among ? byChosen(every, rest, [].concat(given.among)) : order.map((item) => every.get(item));
     const kept = filtered(sorted, given), start = Number(given.start || 0), end = Math.min(Number(given.end || kept.length), kept.length);
     const shown = kept.slice(start, end), placed = pins.map((item) => [shown.findIndex((row) => row.item === item), every.get(item)]);
-    return { ...rest, total: kept.length, start, end, pins: placed.filter(([at]) => at >= 0), rows: shown, columns: [] };
+    return { ...rest, total: kept.length, start, end, pins: placed.filter(([at]) => at >= 0).sort((one, other) => one[0] - other[0]), rows: shown, columns: [] };
   },
   item(given) {
     const text = data.texts[given.item];
