@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vantage.report.distributions import answer_places as answer_places
     from vantage.report.distributions import answers_of as answers_of
     from vantage.report.distributions import number as number
+    from vantage.report.distributions import shares_of as shares_of
     from vantage.report.folder import Report as Report
     from vantage.report.folder import put_text as put_text
     from vantage.report.ledger import Claim as Claim
@@ -49,7 +50,9 @@ _PUBLISHED = dict.fromkeys(("Published", "published_table"), "vantage.report.pub
 
 _HOMES = {**_PARTS, **_PUBLISHED, "Report": "vantage.report.folder"}
 _WITHIN = {
-    **dict.fromkeys(("AnswerCounts", "answer_places", "answers_of", "number"), "vantage.report.distributions"),
+    **dict.fromkeys(
+        ("AnswerCounts", "answer_places", "answers_of", "number", "shares_of"), "vantage.report.distributions"
+    ),
     **dict.fromkeys(("Claim", "settle"), "vantage.report.ledger"),
     **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
     **dict.fromkeys(("COLUMNS", "Spectrum", "colours_of", "division"), "vantage.report.spectrum"),

@@ -19,9 +19,8 @@ from vantage.measures import find
 from vantage.measures.intervals import welch
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
-from vantage.report import answers_of
+from vantage.report import answers_of, shares_of
 from vantage.report.cells import counted, minus, p_value
-from vantage.report.distributions import shares_of
 from vantage.report.ledger import Claim
 from vantage.report.sentences import settled
 
