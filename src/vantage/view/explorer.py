@@ -323,8 +323,11 @@ class Explorer:
     ) -> AnswerCounts:
         """The counts of answers to a question."""
         asked, trait = self.question(question), self._trait(trait)
-        key, how = ("distributions", asked.id, trait, condition, among), {"trait": trait, "condition": condition}
-        return self.once(key, lambda: AnswerCounts.of(self.included, asked, **how, among=among))
+        key = ("distributions", asked.id, trait, condition, among)
+        return self.once(
+            key,
+            lambda: AnswerCounts.of(self.included, asked, trait=trait, condition=condition, among=among),
+        )
 
     def _trait(self, trait: str) -> str:
         # Reports write names of traits in words.
