@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import matplotlib as mpl
@@ -9,10 +11,12 @@ import pytest
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
+from tests.report.eight import EIGHT
 from tests.report.reports import HOSTILE, frame
 from vantage.report import Column, Table
 from vantage.report.latex import GAP, LONG, WIDTH, escaped, latex, latex_table
 from vantage.report.marks import mark
+from vantage.report.overview import corpus_report
 
 
 def test_a_table_has_rules_a_caption_a_label_and_bold_for_the_best() -> None:
@@ -101,3 +105,23 @@ def test_a_long_table_of_many_columns_fits_too() -> None:
     written = latex_table(Table("long", "c", made, keys=("question",)))
     assert max(width_of(written)) <= WIDTH
     assert written.count(r"\label{tab:long}") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not installed; widths are measured above")
+@pytest.mark.parametrize("name", ["ordinal", "models"])
+def test_the_tables_of_a_report_compile_and_none_runs_off_the_page(name: str, tmp_path: Path) -> None:
+    corpus_report(EIGHT[name]()).write(tmp_path / "report")
+    tables = sorted((tmp_path / "report" / "tables").glob("*.tex"))
+    assert len(tables) > 8
+    inside = "\n".join(f"\\typeout{{TABLE {one.name}}}\n\\input{{{one}}}\n\\clearpage" for one in tables)
+    packages = r"\usepackage[utf8]{inputenc}\usepackage[T1]{fontenc}\usepackage{array,booktabs,longtable}"
+    paper = tmp_path / "paper.tex"
+    paper.write_text(f"\\documentclass{{article}}{packages}\\begin{{document}}{inside}\\end{{document}}", "utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", paper.name]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=240, check=False)
+    log = (tmp_path / "paper.log").read_text("latin-1")
+    assert ran.returncode == 0, log[-1500:]
+    # Half a millimetre is not seen.
+    wide = [float(points) for points in re.findall(r"Overfull .hbox .([\d.]+)pt too wide", log)]
+    assert max(wide, default=0.0) < 1.5, re.findall(r"TABLE \S+|Overfull .hbox[^\n]*", log)

@@ -294,7 +294,7 @@ def test_people_are_sharpened_by_a_model_that_judged_more() -> None:
     alone = alpha(part, powered_by=rows["rater"][0], seed=1)
     mine = rows.filter(pl.col("rater") == rows["rater"][0], pl.col("what").str.starts_with("alpha"))
     assert mine["estimate"].to_list() == alone["estimate"].to_list()
-    assert any(figure.chart == "forest" for figure in result.figures)
+    assert any(figure.options.get("panel") for figure in result.figures)
     assert "additional label" in said(result) or "adds nothing" in said(result)
 
 

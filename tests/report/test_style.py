@@ -79,7 +79,7 @@ def test_a_series_has_one_colour_through_all_figures_of_a_report() -> None:
     first = pl.DataFrame({"q": ["x"] * 3, "who": ["m1", "m2", "people"], "estimate": [0.1, 0.2, 0.3]})
     figures = [
         Figure("one", "c", chart="points", data=first, options={"category": "q", "series": "who"}),
-        Figure("two", "c", chart="bars", data=first.reverse(), options={"category": "q", "series": "who"}),
+        Figure("two", "c", chart="points", data=first.reverse(), options={"category": "q", "series": "who"}),
         Figure("three", "c", chart="points", data=first[1:2], options={"category": "who"}),
     ]
     found = palette(figures)

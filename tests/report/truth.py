@@ -140,7 +140,7 @@ def check_intervals(result: Result) -> None:
     """Fails where a figure draws an interval around a value that lies outside it."""
     for figure in result.figures:
         value, low, high = (figure.options.get(name, column) for name, column in ENDS.items())
-        if figure.chart in ("points", "forest", "bars", "curve") and {value, low, high} <= set(figure.data.columns):
+        if figure.chart in ("points", "curve") and {value, low, high} <= set(figure.data.columns):
             known = figure.data.select(pl.col(name).cast(pl.Float64) for name in (value, low, high)).drop_nulls()
             for estimate, bottom, top in known.iter_rows():
                 assert bottom - 1e-6 <= estimate <= top + 1e-6, (figure.name, estimate, bottom, top)

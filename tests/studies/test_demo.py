@@ -83,7 +83,7 @@ def test_sentences_are_true_and_say_that_the_ratings_are_synthetic(result: Resul
     check_all(result)
     check_intervals(result)
     assert "synthetic" in result.warnings[0]
-    assert result.figures[0].chart == "forest"
+    assert result.figures[0].options["expected"]
 
 
 def test_no_estimate_looks_at_what_was_planted() -> None:

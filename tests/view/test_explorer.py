@@ -53,7 +53,7 @@ def test_distributions_are_those_of_the_judgments(explorer: Explorer, corpus: Co
         assert row["ambiguity"] == pytest.approx(entropy)
         model = mine.filter(pl.col("rater") == "m1")["value"].to_list()
         if model:
-            assert row["distance"] == pytest.approx(wasserstein_distance(people, model))
+            assert row["distance"] == pytest.approx(wasserstein_distance(people, model) / 4)
         else:
             assert (row["distance"], row["declined"]) == (None, 1)
 
@@ -77,7 +77,7 @@ def test_distributions_that_a_model_gave_are_drawn_as_given(corpus: Corpus, tmp_
     assert "shares" not in shown["m1"]
     people = corpus.judgments.filter(pl.col("question") == "warm", pl.col("item") == "a", pl.col("rater") != "m1")
     codes = [1, 2, 3, 4, 5]
-    assert row["distance"] == pytest.approx(wasserstein_distance(people["value"].to_list(), codes, None, shares))
+    assert row["distance"] == pytest.approx(wasserstein_distance(people["value"].to_list(), codes, None, shares) / 4)
 
 
 def test_a_nominal_question_counts_pairs_that_differ(explorer: Explorer, corpus: Corpus) -> None:
@@ -445,7 +445,7 @@ def test_the_distance_is_that_of_the_chosen_condition_and_search_finds_every_let
     )
     explorer = Explorer([], lambda: corpus)
     apart = [explorer.items("warm", condition=one)["rows"][0]["distance"] for one in ("one", "two")]
-    assert apart == [0.0, 4.0]
+    assert apart == [0.0, 1.0]
     assert explorer.items("warm", search="Straße")["total"] == 1
 
 
@@ -467,3 +467,24 @@ def test_groups_of_a_few_people_do_not_differ_because_people_do() -> None:
     assert "cannot be told apart" in explorer.compare("random=a", "random=b", "warm")["sentence"]
     few = Explorer([], lambda: corpus.filter(rater=["r0", "r1", "r2", "r3"]))
     assert "which is not tested" in few.compare("true=a", "true=b", "warm")["sentence"]
+
+
+def test_a_comparison_takes_the_distribution_that_a_model_gave(corpus: Corpus) -> None:
+    shares = [0.1, 0.0, 0.2, 0.0, 0.7]
+    texts = corpus.items.select("item").with_columns(pl.Series("probabilities", [shares] * 6))
+    stored = with_predictions(corpus, texts, "soft", "warm")
+    answer = Explorer([], lambda: stored).compare("rater=soft", "people", "warm")
+    assert answer["shares"][0] == pytest.approx(shares)
+    people = corpus.judgments.filter(pl.col("question") == "warm", pl.col("rater") != "m1")
+    mean = people.group_by("item").agg(pl.col("value").mean())["value"].to_numpy().mean()
+    assert answer["difference"] == pytest.approx(0.1 + 0.6 + 3.5 - mean)
+
+
+def test_chosen_raters_sort_the_spectrum(corpus: Corpus) -> None:
+    explorer = Explorer([], lambda: corpus)
+    answer = explorer.spectrum("warm", among=["bob", "cid"])
+    assert (answer["by"], answer["groups"][:2]) == ("chosen raters", ("people", "chosen raters"))
+    asked = (pl.col("question") == "warm") & pl.col("rater").is_in(["bob", "cid"])
+    means = dict(corpus.judgments.filter(asked).group_by("item").agg(pl.col("value").mean()).iter_rows())
+    assert [means[row["item"]] for row in answer["rows"]] == sorted(means.values())
+    assert parameters([("among", "bob"), ("among", "cid")]) == {"among": ["bob", "cid"]}

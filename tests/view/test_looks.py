@@ -63,7 +63,7 @@ def test_every_tab_of_the_explorer_has_something_to_show(name: str, browser: Any
         page.wait_for_selector("main:not([aria-busy]) .plot")
         tabs = [link.get_attribute("href") for link in page.locator("nav a").all()]
         assert [tab.split("?")[0] for tab in tabs[:3]] == ["#/spectrum", "#/items", "#/raters"]
-        for tab in [*tabs, "#/item?item=t03", "#/rater?rater=p03"]:
+        for tab in [*tabs, "#/item?item=t03", "#/rater?rater=p03", "#/spectrum?among=p01&among=p02"]:
             page.evaluate("(tab) => { location.hash = tab; }", tab)
             page.wait_for_timeout(60)
             page.wait_for_selector("main:not([aria-busy]) h1")

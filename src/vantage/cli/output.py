@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.errors import InputError
-from vantage.report.cells import finite, p_value
+from vantage.report.cells import as_json, p_value
 from vantage.report.cells import printable as printable  # noqa: PLC0414
 from vantage.report.cells import show as show  # noqa: PLC0414
 
@@ -28,7 +27,7 @@ Latex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (bookt
 
 def print_json(data: Any) -> None:
     """Plain data as JSON; what JSON cannot say (NaN, infinities) becomes null."""
-    sys.stdout.write(json.dumps(finite(data), ensure_ascii=False, indent=2, default=str) + "\n")
+    sys.stdout.write(as_json(data, indent=2) + "\n")
 
 
 def print_rows(

@@ -12,13 +12,14 @@ from vantage._lazy import attach
 if TYPE_CHECKING:
     from vantage.measures.presentation import Against as Against
     from vantage.report.card import write_card as write_card
+    from vantage.report.cells import as_json as as_json
     from vantage.report.cells import counted as counted
-    from vantage.report.cells import finite as finite
     from vantage.report.cells import printable as printable
     from vantage.report.distributions import AnswerCounts as AnswerCounts
     from vantage.report.distributions import answer_places as answer_places
     from vantage.report.distributions import answers_of as answers_of
     from vantage.report.distributions import number as number
+    from vantage.report.distributions import shares_of as shares_of
     from vantage.report.folder import Report as Report
     from vantage.report.folder import put_text as put_text
     from vantage.report.ledger import Claim as Claim
@@ -49,12 +50,14 @@ _PUBLISHED = dict.fromkeys(("Published", "published_table"), "vantage.report.pub
 
 _HOMES = {**_PARTS, **_PUBLISHED, "Report": "vantage.report.folder"}
 _WITHIN = {
-    **dict.fromkeys(("AnswerCounts", "answer_places", "answers_of", "number"), "vantage.report.distributions"),
+    **dict.fromkeys(
+        ("AnswerCounts", "answer_places", "answers_of", "number", "shares_of"), "vantage.report.distributions"
+    ),
     **dict.fromkeys(("Claim", "settle"), "vantage.report.ledger"),
     **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
     **dict.fromkeys(("COLUMNS", "Spectrum", "colours_of", "division"), "vantage.report.spectrum"),
     "Against": "vantage.measures.presentation",
-    **dict.fromkeys(("counted", "finite", "printable"), "vantage.report.cells"),
+    **dict.fromkeys(("as_json", "counted", "printable"), "vantage.report.cells"),
     "EXPLORER": "vantage.report.page",
     "write_card": "vantage.report.card",
     "cell_text": "vantage.report.parts",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -95,6 +96,19 @@ def finite(data: Any) -> Any:
     if isinstance(data, Mapping):
         return {str(key): finite(value) for key, value in data.items()}
     return [finite(value) for value in data] if isinstance(data, list | tuple) else data
+
+
+def as_json(data: Any, **how: Any) -> str:
+    """Plain data as JSON, which has no NaN and no infinities; they are looked for only where there are some.
+
+    >>> as_json({"item": [0.5, float("inf")]})
+    '{"item": [0.5, null]}'
+    """
+    how = {"ensure_ascii": False, "default": str, **how}
+    try:
+        return json.dumps(data, allow_nan=False, **how)
+    except ValueError:
+        return json.dumps(finite(data), **how)
 
 
 def shortened(text: str, most: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -19,6 +19,7 @@ from vantage.scales import show_code
 
 PEOPLE: Final = "people"
 EVERYONE: Final = "all raters"
+CHOSEN: Final = "chosen raters"
 BINS: Final = 11
 """Answers of a continuous scale are counted in so many equal parts."""
 GROUPS: Final = 8
@@ -48,8 +49,16 @@ class AnswerCounts:
     """The mean distribution that a group gave, where its answers have one: items × groups × answers, or empty."""
 
     @classmethod
-    def of(cls, corpus: Corpus, question: Question, *, trait: str = "", condition: str | None = None) -> AnswerCounts:
-        """People first (all raters where nobody is a person), then people by a trait, then each other rater.
+    def of(
+        cls,
+        corpus: Corpus,
+        question: Question,
+        *,
+        trait: str = "",
+        condition: str | None = None,
+        among: Sequence[str] = (),
+    ) -> AnswerCounts:
+        """People first (all raters where nobody is a person), chosen ones, people by a trait, each other rater.
 
         Raters of one model that stand for people are a group.
         """
@@ -69,6 +78,8 @@ class AnswerCounts:
         is_person = raters["kind"].cast(pl.String).is_in(PERSON_KINDS).to_numpy()
         first = is_person if times[is_person].any() else np.ones(len(raters), dtype=bool)
         members: Members = [(PEOPLE if times[is_person].any() else EVERYONE, first)]
+        if among:
+            members.append((CHOSEN, raters["rater"].is_in(list(among)).to_numpy()))
         if trait:
             known = raters[trait].cast(pl.String)
             named = [
@@ -94,7 +105,7 @@ class AnswerCounts:
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
         shares = np.empty((0, len(members), len(codes)))
-        if chances and question.scale.options and (with_shares := rows["probabilities"].is_not_null().to_numpy()).any():
+        if chances and question.scale.options and (with_shares := _have(rows["probabilities"], len(codes))).any():
             shares = _mean_distribution(
                 rows["probabilities"].filter(with_shares), place[with_shares], who[with_shares], members, shape
             )
@@ -140,11 +151,12 @@ class AnswerCounts:
         return np.where(n[:, 0] > 1, entropy, np.nan)
 
     def distance(self, group: int) -> Floats:
-        """How far a group's distribution is from the first's: steps of the scale (Wasserstein), or the share moved."""
+        """How far a group's distribution is from the first's (Wasserstein), as a share of the scale, or what moved."""
         one, two = self.shares[:, 0, :], self.shares[:, group, :]
         if self.question.scale.ordered:
             order = np.argsort(self.codes)
-            steps = np.diff(self.codes[order])
+            low, high = self.question.scale.ends
+            steps = np.diff(self.codes[order]) / ((high - low) or 1.0)
             apart = np.abs(np.cumsum((one - two)[:, order], axis=1)[:, :-1]) @ steps
         else:
             apart = np.abs(one - two).sum(axis=1) / 2
@@ -185,14 +197,32 @@ def _systems(raters: pl.DataFrame) -> pl.Series:
     return raters.select(named.alias("rater"))["rater"]
 
 
+def shares_of(answers: pl.DataFrame, question: Question) -> list[pl.Series]:
+    """The share that each judgment gives each answer, and its value: of a distribution, what it expects."""
+    codes = answers_of(question)[0]
+    shares = np.eye(len(codes))[answer_places(answers["value"].to_numpy(), question, codes)]
+    value = answers["value"].to_numpy().copy()
+    if "probabilities" in answers.columns and question.scale.options:
+        there = _have(answers["probabilities"], len(codes))
+        given = _chances(answers["probabilities"].filter(there), len(codes))
+        shares[there], value[there] = given, given @ codes
+    return [pl.Series("shares", shares), pl.Series("value", value)]
+
+
+def _have(given: pl.Series, k: int) -> Any:
+    """Which judgments have a distribution over all answers."""
+    return (given.list.len() >= k).fill_null(False).to_numpy()
+
+
+def _chances(given: pl.Series, k: int) -> Floats:
+    """Distributions over the answers, without opt-outs, which stand behind."""
+    chances = np.array(given.list.head(k).to_list(), dtype=np.float64).reshape(len(given), k)
+    return np.asarray(chances / np.maximum(chances.sum(axis=1, keepdims=True), 1e-12))
+
+
 def _mean_distribution(given: pl.Series, place: Ints, who: Ints, members: Members, shape: tuple[int, ...]) -> Floats:
-    """The mean of the distributions that each group gave of each item, without opt-outs, which stand behind."""
-    k = shape[2]
-    chances = np.array(given.list.head(k).to_list(), dtype=np.float64).reshape(len(given), -1)
-    mean = np.full(shape, np.nan)
-    if chances.shape[1] != k:
-        return mean
-    chances /= np.maximum(chances.sum(axis=1, keepdims=True), 1e-12)
+    """The mean of the distributions that each group gave of each item."""
+    chances, mean = _chances(given, shape[2]), np.full(shape, np.nan)
     for at, (_, group) in enumerate(members):
         mine = group[who]
         times = np.bincount(place[mine], minlength=shape[0])

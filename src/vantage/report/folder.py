@@ -24,7 +24,7 @@ from vantage._version import __version__
 from vantage.corpora.writers import csv_text
 from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
-from vantage.report.cells import finite
+from vantage.report.cells import as_json
 from vantage.report.charts import palette
 from vantage.report.latex import latex_table
 from vantage.report.ledger import Claim, ledger_frame
@@ -96,7 +96,7 @@ class Report(Shown):
         frame = ledger_frame(result.ledger)
         put_text(folder / f"{LEDGER}.csv", csv_text(frame))
         rows = [{"verdict": claim.verdict, **asdict(claim)} for claim in result.ledger]
-        put_text(folder / f"{LEDGER}.json", json.dumps(finite(rows), ensure_ascii=False, indent=1, default=str) + "\n")
+        put_text(folder / f"{LEDGER}.json", as_json(rows, indent=1) + "\n")
         if result.references:
             put_text(folder / BIBLIOGRAPHY, bibtex(result.references))
         self.note(folder)

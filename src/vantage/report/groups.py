@@ -21,7 +21,7 @@ from vantage.report.distributions import answer_places, answers_of
 from vantage.report.engine import Analysis, there
 from vantage.report.marks import mark
 from vantage.report.parts import Column, Figure, Part, Table
-from vantage.report.spectrum import bipolar
+from vantage.report.spectrum import colours_of
 
 NOT_TRAITS: Final = ("model", "style", "served")
 """Columns that only models have."""
@@ -168,9 +168,8 @@ def _shares_of(
         for name, given in zip(names, counted[question.id][1].sum(axis=0), strict=True)
         for label, votes in zip(labels, given, strict=True)
     ]
-    scale = drawn[0].scale
     options: dict[str, Any] = {"category": "group", "part": "answer", "value": "answers", "order": list(labels)}
-    options |= {"sequential": scale.ordered, "bipolar": bipolar(scale), "label": "share of the answers"}
+    options |= {"colours": colours_of(drawn[0]), "label": "share of the answers"}
     order = {"ordered": ", in its order", "numeric": ", in three parts from low to high"}.get(level, "")
     about = f" about {drawn[0].title or drawn[0].id}" if len(drawn) == 1 else ""
     caption = f"The answers of people{about}, by {trait}{order}."

@@ -28,7 +28,7 @@ from vantage.report.parts import Figure, Part, Result
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
 from vantage.report.ruler import wright_maps
-from vantage.report.spectrum import bipolar
+from vantage.report.spectrum import colours_of
 from vantage.scales import Scale, show_code
 
 DRAWN: Final = 16
@@ -226,7 +226,8 @@ def _shares(corpus: Corpus, asked: Sequence[dict[str, Any]], name: str) -> Figur
     if len(asked) > DRAWN:
         caption += f" The first {DRAWN} of {len(asked)} questions are drawn."
     options: dict[str, Any] = {"category": "question", "part": "answer", "value": "judgments", "order": labels}
-    options |= {"sequential": scales[0].ordered, "bipolar": bipolar(scales[0]), "label": "share of the answers"}
+    colours = colours_of(corpus.question(asked[0]["question"]))
+    options |= {"colours": colours, "label": "share of the answers"}
     return Figure(name, caption, "", "shares", frame, options)
 
 

@@ -36,6 +36,8 @@ FOLDED_CARDS: Final = 5
 """On a phone, where a row is a card."""
 LONG: Final = 36
 """Cells with more characters than this are broken into lines."""
+BRIEF_CELL: Final = 12
+"""Cells of a column with at most so many characters, such as names, stay on one line."""
 WORD: Final = 20
 """Words with more characters than this may be broken within."""
 BRIEF: Final = 300
@@ -130,7 +132,8 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
     heads = table.heads()
     cells = [[row[place] for row in rows] for place in range(len(heads))]
     longest = [max((len(cell.text) for cell in column), default=0) for column in cells]
-    narrow = [_word(head.title, column) for head, column in zip(heads, cells, strict=True)]
+    words = [_word(head.title, column) for head, column in zip(heads, cells, strict=True)]
+    narrow = [max(least, most) if most <= BRIEF_CELL else least for least, most in zip(words, longest, strict=True)]
     broad = [max(least, min(most, LONG)) for least, most in zip(narrow, longest, strict=True)]
     classes = {
         "dense": _pixels(broad, 8.4, 16) > PAGE_WIDTH,
@@ -145,7 +148,7 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
         "notes": table.notes,
         "heads": heads,
         "rows": rows,
-        "widths": ["long" if length > LONG else "" for length in longest],
+        "widths": ["long" if length > LONG else "brief" if length <= BRIEF_CELL else "" for length in longest],
         "classes": " ".join(name for name, holds in classes.items() if holds),
         "fold": "" if len(rows) <= FOLDED_CARDS else "fold" if len(rows) > FOLDED else "fold phone",
         "total": len(table.frame),

@@ -27,13 +27,14 @@ from vantage.errors import InputError
 from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column
 from vantage.report.cells import MISSING, minus, p_value, show
-from vantage.report.ledger import Claim
 from vantage.report.marks import Mark, is_mark, words
 from vantage.report.style import COLUMN
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
+
+    from vantage.report.ledger import Claim
 
 __all__ = ["Cell", "Column", "Figure", "Finding", "Head", "Part", "Result", "Section", "Table"]
 

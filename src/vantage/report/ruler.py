@@ -47,6 +47,10 @@ def wright_map(data: Corpus | pl.DataFrame, of: str, name: str = "wright-map") -
         PEOPLE
     ):
         caption += " Items and thresholds are those of people; everyone else is placed on them."
+    steps = frame.filter(pl.col("facet") == "threshold")
+    crossed = steps.filter(pl.col("estimate") < pl.col("estimate").shift(1))["name"].to_list()
+    if crossed:
+        caption += f" Thresholds are out of order ({', '.join(crossed)}): some answer is nowhere the likeliest."
     if "part" in frame.columns:
         groups = frame["part"].drop_nulls().n_unique()
         caption += (

@@ -6,7 +6,7 @@ It shows at a glance how many texts people agree on, and where they do not; mode
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -15,10 +15,12 @@ from vantage.instruments import Question
 from vantage.measures.ratings import Floats, Ints
 from vantage.report.cells import counted, shortened
 from vantage.report.distributions import AnswerCounts, answers_of, counted_answers
-from vantage.report.engine import Analysis
 from vantage.report.parts import Figure, Part
 from vantage.report.style import scale_colours
 from vantage.scales import Scale
+
+if TYPE_CHECKING:
+    from vantage.report.engine import Analysis
 
 COLUMNS: Final = 400
 """More texts than this are drawn in so many columns of neighbours."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping
 from importlib import resources
@@ -17,7 +16,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from vantage.errors import InputError, VantageError
-from vantage.report import EXPLORER, finite
+from vantage.report import EXPLORER, as_json
 from vantage.view.explorer import LARGEST, VIEWS, Explorer
 
 COOKIE: Final = "vantage-view-{port}"
@@ -35,6 +34,7 @@ HEADERS: Final = {
 TYPES: Final = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 LAST: Final = 2**31
 """Numbers in addresses end here."""
+LISTS: Final = ("only", "among")
 NUMBERS: Final = ("page", "size", "run", "sample", "start", "end")
 
 
@@ -172,7 +172,7 @@ def parameters(pairs: list[tuple[str, str]]) -> dict[str, Any]:
             given[name] = min(max(int(value), low), high)
         elif name == "descending":
             given[name] = value != "false"
-        elif name == "only":
+        elif name in LISTS:
             given.setdefault(name, []).append(value)
         elif value or name == "condition":
             given[name] = value
@@ -180,5 +180,4 @@ def parameters(pairs: list[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _json(data: Any, status: int = 200) -> Response:
-    text = json.dumps(finite(data), ensure_ascii=False, default=str)
-    return Response(text, status, media_type="application/json", headers=HEADERS)
+    return Response(as_json(data), status, media_type="application/json", headers=HEADERS)

@@ -19,7 +19,7 @@ from vantage.measures import find
 from vantage.measures.intervals import welch
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
-from vantage.report import answer_places, answers_of
+from vantage.report import answers_of, shares_of
 from vantage.report.cells import counted, minus, p_value
 from vantage.report.ledger import Claim
 from vantage.report.sentences import settled
@@ -35,11 +35,11 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
     both = [part.join(rest, on="item", how="semi") for part, rest in ((first, second), (second, first))]
     if both[0].is_empty():
         raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
-    codes, labels, _ = answers_of(question)
-    shares = [_shares(part, question, codes) for part in both]
+    labels = answers_of(question)[1]
+    shares = [_shares(part) for part in both]
     label = "" if question.scale.ordered else option if option in labels else labels[_telling(shares[0], shares[1])]
     if label:
-        chose = (pl.col("value") == codes[labels.index(label)]).cast(pl.Float64)
+        chose = pl.col("shares").arr.get(labels.index(label))
         first, second = (part.with_columns(value=chose) for part in (first, second))
     texts = corpus.items.select("item", pl.col("^text$"))
     rows = _in_points(first, second).join(texts, on="item", how="left")
@@ -68,13 +68,11 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
     }
 
 
-def _shares(answers: pl.DataFrame, question: Question, codes: Floats) -> Floats:
+def _shares(answers: pl.DataFrame) -> Floats:
     """The share of each answer, every item counting alike."""
     items = answers["item"].rank("dense").to_numpy().astype(np.int64) - 1
-    places = answer_places(answers["value"].to_numpy(), question, codes)
-    counts = np.zeros((items.max() + 1, len(codes)))
-    np.add.at(counts, (items, places), 1)
-    return np.asarray((counts / counts.sum(axis=1, keepdims=True)).mean(axis=0))
+    shares = answers["shares"].to_numpy() / np.bincount(items)[items, None]
+    return np.asarray(shares.sum(axis=0) / (items.max() + 1))
 
 
 def _telling(one: Floats, other: Floats) -> int:
@@ -118,7 +116,7 @@ def _judged(corpus: Corpus, question: Question, group: str) -> pl.DataFrame:
     mine = mine.join(members, on="rater", how="semi")
     if mine.is_empty():
         raise InputError(f"{group} has no answers to '{question.id}'", remedy="choose another group or question")
-    return mine
+    return mine.with_columns(shares_of(mine, question))
 
 
 def _apart(corpus: Corpus, question: Question, one: str, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:

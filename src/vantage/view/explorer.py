@@ -171,6 +171,7 @@ class Explorer:
         rater: str = "",
         condition: str | None = None,
         trait: str = "",
+        among: Sequence[str] = (),
         search: str = "",
         where: Mapping[str, str] | None = None,
         start: int = 0,
@@ -183,13 +184,14 @@ class Explorer:
             rater: The group by whose answers texts are sorted; the first without it.
             condition: The condition.
             trait: The trait by which people are apart.
+            among: Raters who are a group of their own, by whose answers texts are sorted.
             search: Words that the texts hold.
             where: Values of columns that the texts have.
             start: The place in the order from which on texts are drawn.
             end: The place up to which they are.
         """
-        asked, counts = self.question(question), self.distributions(question, trait, condition)
-        group = counts.groups.index(rater) if rater in counts.groups else 0
+        asked, counts = self.question(question), self.distributions(question, trait, condition, tuple(among))
+        group = counts.groups.index(rater) if rater in counts.groups else min(len(among), 1)
         whole = self.once(("spectrum", id(counts), group), lambda: Spectrum.of(counts, group))
         order = whole.order[self._kept(search, where)[whole.order]]
         drawn = Spectrum(counts, order[start:end])
@@ -316,11 +318,16 @@ class Explorer:
 
         return self.once("judged", judged)
 
-    def distributions(self, question: str, trait: str, condition: str | None) -> AnswerCounts:
+    def distributions(
+        self, question: str, trait: str, condition: str | None, among: tuple[str, ...] = ()
+    ) -> AnswerCounts:
         """The counts of answers to a question."""
         asked, trait = self.question(question), self._trait(trait)
-        key = ("distributions", asked.id, trait, condition)
-        return self.once(key, lambda: AnswerCounts.of(self.included, asked, trait=trait, condition=condition))
+        key = ("distributions", asked.id, trait, condition, among)
+        return self.once(
+            key,
+            lambda: AnswerCounts.of(self.included, asked, trait=trait, condition=condition, among=among),
+        )
 
     def _trait(self, trait: str) -> str:
         # Reports write names of traits in words.

@@ -5,7 +5,6 @@ In a notebook it stands in a frame that can reach nothing outside itself.
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
@@ -18,7 +17,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.disclosure import K, guard
 from vantage.errors import InputError
-from vantage.report import Spectrum, finite
+from vantage.report import Spectrum, as_json
 from vantage.report.page import digest
 from vantage.view.app import asset
 from vantage.view.explorer import Explorer
@@ -146,7 +145,7 @@ def _sample(explorer: Explorer, seed: int) -> tuple[Explorer, dict[str, int] | N
 def _page(data: dict[str, Any]) -> str:
     script, style = asset("view.js"), asset("view.css")
     # No text can end the element that holds the data.
-    inside = json.dumps(finite(data), ensure_ascii=False, separators=(",", ":"), default=str).replace("<", "\\u003c")
+    inside = as_json(data, separators=(",", ":")).replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"

@@ -116,6 +116,6 @@ def test_the_report_states_the_target_and_says_what_the_ledger_allows() -> None:
     section = next(s for s in overview(corpus.with_weights("census", TARGET)).sections if s.title == "Whose label?")
     text = str(section)
     assert "The weights stand for gender (f 52 %, m 48 %); age" in text
-    assert "forest" in text
+    assert "points" in text
     for finding in section.findings:
         assert all(claim.p_family is not None and claim.p_family <= 0.05 for claim in finding.evidence)

@@ -46,7 +46,7 @@ VIEW: Final = View(
         "effective": Column("worth raters", digits=0),
     },
     show=("target", "effective", "items", "changed", "expected", "estimate", "p_adjusted", "reason"),
-    chart="forest",
+    chart="points",
     chart_options={
         "category": "target",
         "value": "expected",

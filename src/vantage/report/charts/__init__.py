@@ -27,25 +27,22 @@ if TYPE_CHECKING:
 CHARTS: Final = {
     "map": "maps:group_map",
     "points": "points:points",
-    "bars": "bars:bars",
-    "shares": "bars:shares",
-    "distribution": "bars:distribution",
+    "shares": "shares:shares",
+    "distribution": "shares:distribution",
     "heat": "heat:heat",
     "bump": "curves:bump",
     "curve": "curves:curve",
     "lattice": "maps:lattice",
-    "forest": "points:forest",
     "wright": "wright:wright",
     "specifications": "specifications:specifications",
     "spectrum": "spectrum:spectrum",
 }
 """Kinds of charts and where they are drawn."""
-COLOURED: Final = {"map": "cluster", "points": "series", "bars": "series", "curve": "series", "shares": "part"}
+COLOURED: Final = {"map": "cluster", "points": "series", "curve": "series", "shares": "part"}
 """The option of a chart that names the column of what has colours."""
 _KINDS: Final = {
     "map": "Map",
     "points": "Points",
-    "bars": "Bars",
     "shares": "Stacked bars",
     "distribution": "Distributions",
     "heat": "Heat map",
@@ -53,7 +50,6 @@ _KINDS: Final = {
     "curve": "Curves",
     "lattice": "Lattice",
     "wright": "Wright map",
-    "forest": "Found beside expected",
     "specifications": "Specification curve",
     "spectrum": "Spectrum",
 }
@@ -118,7 +114,7 @@ def palette(figures: Iterable[Figure]) -> dict[str, str]:
     groups = []
     for figure in figures:
         column = figure.options.get(COLOURED.get(figure.chart, ""))
-        if column in figure.data.columns and not figure.options.get("sequential"):
+        if column in figure.data.columns and not {"sequential", "colours"} & {*figure.options}:
             names = figure.data[column].unique(maintain_order=True).to_list()
             groups += [names] if len(names) <= len(PALETTE) else []
     return assigned(groups)

@@ -77,12 +77,6 @@ def name_rows(axes: Axes, names: Collection[Any], margin: float = 0.5) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def name_columns(axes: Axes, labels: Sequence[str], *, slanted: bool) -> None:
-    """The names of columns below them, at a slant where they would not fit."""
-    turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
-    axes.set_xticks(range(len(labels)), labels, **turned)
-
-
 def note(axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], **how: Any) -> None:
     """A text beside a place, so many points away from it."""
     axes.annotate(text, at, xytext=offset, textcoords="offset points", **how)

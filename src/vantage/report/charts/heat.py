@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from vantage.report.cells import minus
-from vantage.report.charts.frames import distinct, name_columns, need
+from vantage.report.charts.frames import distinct, need
 from vantage.report.style import PAGE, canvas, row_label, short
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def heat(
     image = axes.imshow(table, cmap=map_, vmin=low, vmax=high, aspect="auto")
     axes.set_yticks(range(len(rows)), [row_label(name) for name in rows])
     labels = [short(name, 24) for name in columns]
-    name_columns(axes, labels, slanted=sum(map(len, labels)) > 9 * width)
+    slanted: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(labels)), labels, **(slanted if sum(map(len, labels)) > 9 * width else {}))
     if titles is not None:
         down, across = (str(frame[name][0]) if name in frame.columns else name for name in titles)
         axes.set_ylabel(short(down))

@@ -73,6 +73,25 @@ function filtered(rows, given) {
   return rows.filter((row) => (!words || Object.values(texts(row)).some((text) => text.toLowerCase().includes(words)))
     && wanted.every(([name, value]) => (texts(row)[name.slice(6)] || "") === value));
 }
+// The place of the answer that is nearest to a value.
+const nearest = (codes, value) => codes.reduce((best, code, at) => (Math.abs(code - value) < Math.abs(codes[best] - value) ? at : best), 0);
+// The texts that chosen raters judged, with their answers as a group of their own, from one end of the scale to the other.
+function byChosen(every, answer, raters) {
+  const { id, codes, ordered } = answer.question, votes = new Map(), [of, item, value] = ["question", "item", "value"].map(column);
+  for (const row of raters.flatMap((name) => rowsWhere("rater", name))) {
+    if (of(row) !== id || value(row) === null) continue;
+    if (!votes.has(item(row))) votes.set(item(row), []);
+    votes.get(item(row)).push(value(row));
+  }
+  answer.groups = [answer.groups[0], "chosen raters", ...answer.groups.slice(1)];
+  answer.by = "chosen raters";
+  const rows = [...votes].map(([name, given]) => {
+    const counts = codes.map((_, at) => given.filter((one) => nearest(codes, one) === at).length), mean = total(given) / given.length;
+    const row = every.get(name), [first, ...rest] = row.pictures, by = ordered ? mean : -counts[0] / given.length;
+    return { ...row, by, pictures: [first, { group: "chosen raters", counts, mean }, ...rest] };
+  });
+  return byNumber(rows, "by");
+}
 const inside = {
   overview: () => data.overview,
   items(given) {
@@ -89,9 +108,10 @@ const inside = {
   },
   spectrum(given) {
     const { order, pins, ...rest } = data.spectra[asked(given)], every = new Map(data.items[asked(given)].rows.map((row) => [row.item, row]));
-    const kept = filtered(order.map((item) => every.get(item)), given), start = Number(given.start || 0), end = Math.min(Number(given.end || kept.length), kept.length);
+    const sorted = given.among ? byChosen(every, rest, [].concat(given.among)) : order.map((item) => every.get(item));
+    const kept = filtered(sorted, given), start = Number(given.start || 0), end = Math.min(Number(given.end || kept.length), kept.length);
     const shown = kept.slice(start, end), placed = pins.map((item) => [shown.findIndex((row) => row.item === item), every.get(item)]);
-    return { ...rest, total: kept.length, start, end, pins: placed.filter(([at]) => at >= 0), rows: shown, columns: [] };
+    return { ...rest, total: kept.length, start, end, pins: placed.filter(([at]) => at >= 0).sort((one, other) => one[0] - other[0]), rows: shown, columns: [] };
   },
   item(given) {
     const text = data.texts[given.item];
@@ -125,9 +145,8 @@ const inside = {
       const apart = own === null || others === null ? null : own - others;
       return { item: item(one), text: data.texts[item(one)]?.text, value: own, status: status(one), others, apart, rationale: why(one), size: apart === null ? null : Math.abs(apart) };
     });
-    const nearest = (one) => question.codes.reduce((best, code, at) => (Math.abs(code - one) < Math.abs(question.codes[best] - one) ? at : best), 0);
     const use = question.codes.map(() => 0), others = question.codes.map(() => 0);
-    mine.forEach((one) => { if (one.value !== null) use[nearest(one.value)]++; });
+    mine.forEach((one) => { if (one.value !== null) use[nearest(question.codes, one.value)]++; });
     data.items[id].rows.forEach((one) => one.pictures[0]?.counts.forEach((times, at) => { others[at] += times; }));
     return { ...row, question: id, labels: question.labels, use, others_use: others, total: mine.length, ticks: question.ticks, listed: byNumber(mine, "size", true).slice(0, 200) };
   },
@@ -145,7 +164,8 @@ const inside = {
 function picture(one, question, place, wide) {
   const { labels, ticks } = question, tall = one.shares || one.counts, most = Math.max(...tall, one.shares ? 0 : 1);
   const n = one.n ?? (one.counts ? total(one.counts) : 0), often = (at) => (one.shares ? percent(one.shares[at]) : one.counts[at]);
-  const step = wide ? Math.min(34, 320 / labels.length) : Math.min(16, 150 / labels.length), high = wide ? 90 : 34, width = step * labels.length;
+  const [least, room] = wide ? [34, 320] : [16, 150], longest = Math.max(...ticks.map((text) => text.length * 7 + 4));
+  const step = Math.min(Math.max(least, longest * ticks.length <= room ? longest : 0), room / labels.length), high = wide ? 90 : 34, width = step * labels.length;
   const said = labels.map((label, at) => (tall[at] ? `${label}: ${often(at)}` : "")).filter(Boolean).join(", ");
   const bar = (value, at) => h("rect", { class: one.shares ? "bar given" : "bar", x: at * step + 1, y: high - (value / most) * high, width: step - 2, height: (value / most) * high }, h("title", {}, `${labels[at]}: ${often(at)}`));
   const tick = (text, x, anchor) => h("text", { x, y: high + 12, "text-anchor": anchor, "font-size": 11 }, text);
@@ -166,11 +186,12 @@ const pictures = (list, question, wide) => h("div", { class: `pictures${wide ? "
 // A column in which no row has anything is left out.
 function table(heads, rows, caption) {
   const known = heads.map((_, at) => at).filter((at) => !rows.length || rows.some((row) => !["–", "", null, undefined].includes(row[at])));
-  const kind = (at) => (heads[at].number ? "number" : null);
+  const long = (at) => rows.some((row) => (row[at]?.textContent ?? String(row[at] ?? "")).length > 36);
+  const kind = heads.map((head, at) => (head.number ? "number" : long(at) ? "long" : null));
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" },
     h("table", {}, caption ? h("caption", { class: "caption" }, caption) : null,
-      h("thead", {}, h("tr", {}, known.map((at) => h("th", { scope: "col", class: kind(at) }, heads[at].title ?? heads[at])))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, known.map((at) => h("td", { class: kind(at) }, row[at] ?? "–")))))));
+      h("thead", {}, h("tr", {}, known.map((at) => h("th", { scope: "col", class: kind[at] }, heads[at].title ?? heads[at])))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, known.map((at) => h("td", { class: kind[at] }, row[at] ?? "–")))))));
 }
 
 function save(name, text, type) {
@@ -225,6 +246,8 @@ function scatter(map, chosen) {
     else ticks(shown.x).forEach((value) => svg.append(h("line", { class: "rule", y1: top, y2: H - bottom, x1: X(value), x2: X(value) }), h("text", { x: X(value), y: H - bottom + 18, "text-anchor": "middle", "font-size": font }, tick(value, shown.x))));
     svg.append(h("text", { x: (W + left) / 2, y: H - 8, "text-anchor": "middle", "font-size": font }, map.x), h("text", { x: 16, y: H / 2, "text-anchor": "middle", "font-size": font, transform: `rotate(-90 16 ${H / 2})` }, map.y));
     if (map.diagonal) svg.append(h("line", { class: "diagonal", ...within(Math.max(shown.x[0], shown.y[0]), Math.min(shown.x[1], shown.y[1])) }));
+    const written = []; // a label that would cover another one is left to the pointer
+    const free = (x, y, wide) => written.every(([left, up, much]) => x + wide < left || left + much < x || Math.abs(up - y) > font) && written.push([x, y, wide]);
     points.forEach((one, at) => {
       const x = X(place(one, at)), y = Y(one.y);
       if (x < left || x > W - right || y < top || y > H - bottom) return;
@@ -233,7 +256,7 @@ function scatter(map, chosen) {
         if (Number.isFinite(one.y_low)) svg.append(h("line", { class: `error ${colour}`, x1: x, x2: x, y1: Y(one.y_low), y2: Y(one.y_high) }));
         if (Number.isFinite(one.x_low)) svg.append(h("line", { class: `error ${colour}`, y1: y, y2: y, x1: X(one.x_low), x2: X(one.x_high) }));
       }
-      if (points.length <= 40 && one.label.length <= 24) svg.append(h("text", { class: colour, x: x + 8, y: y - 7, "font-size": font - 1 }, one.label));
+      if (points.length <= 100 && one.label.length <= 24 && free(x, y, .6 * font * one.label.length)) svg.append(h("text", { class: colour, x: x + 8, y: y - 7, "font-size": font - 1 }, one.label));
       const said = `${one.label}: ${map.columns ? "" : number(one.x) + ", "}${number(one.y)}${one.note ? "; " + one.note : ""}`;
       svg.append(h("circle", { class: colour, cx: x, cy: y, r: points.length > 400 ? 3.5 : 6, "data-id": one.id, onmouseenter: () => { status.textContent = said; }, onclick: (event) => { event.stopPropagation(); chosen(one); } }, h("title", {}, said)));
     });
@@ -244,7 +267,8 @@ function scatter(map, chosen) {
       table(["", "group", ...(map.columns ? [] : [{ title: "x", number: true }]), { title: "y", number: true }, "remarks"],
         current.slice(0, 200).map((one) => [link(one.of || map.of, { [one.of || map.of]: one.id }, one.label), one.group, ...(map.columns ? [] : [number(one.x)]), number(one.y), one.note || "–"])),
       current.length > 200 ? h("p", { class: "note" }, `The first 200 of ${count(current.length)}.`) : null,
-      boxed && map.of === "item" && current.length <= 200 ? h("p", {}, link("items", { question: map.question, only: current.map((one) => one.id) }, "Open these in Items")) : null));
+      boxed && map.of === "item" && current.length <= 200 ? h("p", {}, link("items", { question: map.question, only: current.map((one) => one.id) }, "Open these in Items")) : null,
+      boxed && map.of === "rater" && current.length ? h("p", {}, link("spectrum", { question: map.question, among: current.map((one) => one.id) }, "Sort the Spectrum by their answers")) : null));
   }
   const where = (event) => { const box = svg.getBoundingClientRect(); return [((event.clientX - box.left) / box.width) * W, ((event.clientY - box.top) / box.height) * H]; };
   let start = null, box = null;
@@ -460,12 +484,13 @@ const views = {
   async spectrum(given) {
     const answer = await ask("spectrum", given), question = answer.question, part = answer.end - answer.start < answer.total;
     const form = controls("spectrum", given, [questionSelect(given), ...itemFilters(given),
-      answer.groups.length > 1 && !data ? select("rater", "Sort by the answers of", answer.groups.map((name) => [name, name]), answer.by) : null]);
+      answer.groups.length > 1 && !data ? select("rater", "Sort by the answers of", answer.groups.map((name) => [name, name]), answer.by) : null], given.among ? { among: given.among } : {});
     const head = [h("h1", {}, answer.said || "The answers to every text"), form, h("p", { class: "note" }, wording(question), ` · ${question.scale}`)];
     if (!answer.total) return [...head, h("p", {}, "No text matches. Change the search or the filter.")];
-    const { start: _, end: __, ...whole } = given;
+    const { start: _, end: __, ...whole } = given, { among, ...everyone } = given;
     const divisive = answer.pins.map(([, row]) => h("li", {}, link("item", { item: row.item, question: question.id }, h("span", { class: "text", dir: "auto" }, row.text || row.item)), pictures(row.pictures, question)));
     return [...head,
+      among ? h("p", {}, `Sorted by the answers of ${[].concat(among).slice(0, 6).join(", ")}${[].concat(among).length > 6 ? " and others" : ""}. `, link("spectrum", everyone, "Sort by everyone's")) : null,
       part ? h("p", {}, `Texts ${count(answer.start + 1)} to ${count(answer.end)} of ${count(answer.total)}. `, link("spectrum", whole, "Show all")) : null,
       spectrum(answer, given),
       divisive.length ? [h("h2", {}, "The most divisive"), h("ol", { class: "pinned" }, divisive)] : null,
@@ -561,7 +586,7 @@ const views = {
     const list = await ask("measures"), chosen = list.find((one) => one.name === (given.name || "alpha")) || list[0], families = [...new Set(list.map((one) => one.family))];
     const { name: _, ...options } = given;
     const form = h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); location.hash = address("measures", Object.fromEntries(new FormData(form))).slice(1); } },
-      h("label", {}, "Measure", h("select", { name: "name", onchange: (event) => { location.hash = address("measures", { name: event.target.value }).slice(1); } }, families.map((family) => h("optgroup", { label: family }, list.filter((one) => one.family === family).map((one) => h("option", { value: one.name, selected: one === chosen }, one.name)))))),
+      h("label", {}, "Measure", h("select", { name: "name", onchange: (event) => { location.hash = address("measures", { name: event.target.value }).slice(1); } }, families.map((family) => h("optgroup", { label: family }, list.filter((one) => one.family === family).map((one) => h("option", { value: one.name, selected: one === chosen }, `${one.name}: ${one.summary.split(/[.:;]/)[0]}`)))))),
       chosen.options.map((option) => field(option.name, option.name.replaceAll("_", " ") + (option.needed ? " (needed)" : ""), options[option.name] ?? (option.name === "by" ? "question" : ""), { placeholder: option.default || option.takes, title: option.takes, required: option.needed })), h("button", {}, "Measure"));
     const head = [h("h1", {}, "Measures"), h("p", { class: "note" }, chosen.summary), form];
     if (!Object.keys(options).length) return head;
@@ -587,7 +612,7 @@ const views = {
       items && !data && axes.length ? [select("x", "Across", axes, given.x || axes[0][0]), select("y", "Up", axes, given.y || axes[1][0])] : null,
       kind === "agreement" && !data && traits.length ? select("trait", "Colour by", [["", "kind"], ...traits.map((name) => [name, name])], given.trait) : null]);
     if (!map) return [h("h1", {}, "Maps"), form, h("p", { class: "problem" }, problem || "The file has no such map.")];
-    return [h("h1", {}, "Maps"), form, h("h2", {}, map.title), scatter(map, (point) => { const of = point.of || map.of; location.hash = address(of, { [of]: point.id, question: asked(given) }).slice(1); })];
+    return [h("h1", {}, "Maps"), form, h("h2", {}, map.title), scatter({ ...map, question: asked(given) }, (point) => { const of = point.of || map.of; location.hash = address(of, { [of]: point.id, question: asked(given) }).slice(1); })];
   },
 
   async runs(given) {

@@ -1,4 +1,4 @@
-"""Bars side by side with intervals, or stacked as shares of a whole; boxes or violins of values."""
+"""What things consist of: bars stacked as shares of a whole, boxes or violins of values."""
 
 from __future__ import annotations
 
@@ -8,81 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 import polars as pl
 
-from vantage.report.charts.frames import (
-    NothingToDraw,
-    distinct,
-    ends,
-    facets,
-    groups,
-    name_columns,
-    name_rows,
-    need,
-    placed,
-)
-from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, colours, panels, scale_colours, short
+from vantage.report.charts.frames import NothingToDraw, distinct, groups, name_rows, need
+from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, scale_colours, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-SLANTED: Final = 34
-"""Categories whose names have more characters than this, all together, are written at a slant."""
 LETTERS: Final = 14
 """So many letters of a legend fit into an inch."""
-
-
-def bars(
-    frame: pl.DataFrame,
-    *,
-    category: str,
-    value: str = "estimate",
-    low: str = "low",
-    high: str = "high",
-    series: str | None = None,
-    label: str = "",
-    limits: tuple[float, float] | None = None,
-    width: float = PAGE,
-    height: float = 2.8,
-) -> Drawing:
-    """Bars side by side, one group per category and one bar per series, with intervals where there are some.
-
-    Args:
-        frame: One row per category and series.
-        category: The column of the categories, from left to right in the order of the data.
-        value: The column of the heights.
-        low: The lower end of the interval.
-        high: The upper end of the interval.
-        series: The column of the series, if there are several; more than eight get a panel each.
-        label: What the numbers are.
-        limits: The ends of the axis.
-        width: The width in inches.
-        height: The height in inches.
-    """
-    need(frame, category, series, drawn=value)
-    names, parts = distinct(frame, category), facets(frame, series)
-    several = distinct(frame, series) if len(parts) == 1 else [""]
-    figure, all_axes, columns = panels(len(parts), width, height)
-    colour = colours(distinct(frame, series))
-    labels = [short(name, 24) for name in names]
-    slanted = len(labels) > 3 and sum(map(len, labels)) > SLANTED * width / 3.35 / columns
-    for axes, (title, rest) in zip(all_axes, parts, strict=True):
-        for name, part, places, ink in placed(rest, category, names, series, len(several), colour):
-            heights = part[value].cast(pl.Float64).to_numpy()
-            axes.bar(places, heights, width=0.9 * (0.8 / len(several)), color=ink, label=short(name))
-            if interval := ends(part, low, high):
-                axes.vlines(places, *interval, color=INK, linewidth=0.9)
-        name_columns(axes, labels, slanted=slanted)
-        axes.tick_params(axis="x", length=0)
-        axes.axhline(0, color=INK, linewidth=0.6)
-        axes.grid(axis="y")
-        axes.set_title(short(title), loc="left")
-    for axes in all_axes[::columns]:
-        axes.set_ylabel(short(label or value))
-    if limits:
-        all_axes[0].set_ylim(*limits)
-    if len(several) > 1:
-        figure.legend(loc="outside lower center", ncols=min(len(several), 4))
-    return figure
 
 
 def shares(
@@ -92,6 +26,7 @@ def shares(
     part: str,
     value: str = "share",
     order: Sequence[Any] = (),
+    colours: Sequence[str] = (),
     label: str = "share",
     sequential: bool = False,
     bipolar: bool = False,
@@ -105,6 +40,7 @@ def shares(
         part: The column of the parts.
         value: The column of the counts or shares.
         order: The order of the parts; that of the data without it.
+        colours: Their colours in that order; without them as the next two say.
         label: What the shares are of.
         sequential: Whether the parts are steps of a scale: then the colours run from light to dark, as they do where
             there are more than eight.
@@ -118,7 +54,8 @@ def shares(
     names = distinct(frame, category)
     kinds = [kind for kind in order if kind in set(frame[part])] or distinct(frame, part)
     figure, (axes,) = canvas(width, 0.9 + 0.27 * len(names))
-    colour = scale_colours(kinds, ordered=sequential or len(kinds) > len(PALETTE), bipolar=bipolar)
+    steps = sequential or len(kinds) > len(PALETTE)
+    colour = scale_colours(kinds, ordered=steps, bipolar=bipolar) | dict(zip(order, colours, strict=bool(colours)))
     table = np.zeros((len(names), len(kinds)))
     for name, kind, amount in frame.select(category, part, value).iter_rows():
         if kind in kinds:
