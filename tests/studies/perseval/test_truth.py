@@ -17,7 +17,7 @@ from tests.studies.perseval.made import write
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies.execution import Context
-from vantage.studies.perseval import analysis, learning, study, whom
+from vantage.studies.perseval import analysis, study, whom
 from vantage.studies.perseval.cells import PersevalOptions
 
 SAYING = Claiming("vantage.studies.perseval", analysis, whom)
@@ -52,7 +52,7 @@ def claimed(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> Mapp
 
     def guessed(seed: int) -> Result:
         rng = np.random.default_rng(10_000 + seed)
-        monkeypatch.setattr(learning, "fit_pairs", lambda split, *_, **__: Guessing(split, rng))
+        monkeypatch.setattr(study, "fit_pairs", lambda split, *_, **__: Guessing(split, rng))
         return studied(write(folder / str(seed), people=60, seed=seed, noise=True), resamples=100)
 
     return claiming(guessed, seeds)
