@@ -46,7 +46,10 @@ TYPED = "typed"
 ARABIC = {"text": "قال الوزير إن الخطة ناجحة، ولم يصدقه أحد.", "target": "الوزير"}
 
 
-EVERY_SHAPE = ("appraisals", "conversation-safety", "pairwise", "politeness", "rationale-quality", "stereotype-content")
+EVERY_SHAPE = (
+    *("appraisals", "conversation-safety", "defensible", "pairwise"),
+    *("politeness", "rationale-quality", "stereotype-content"),
+)
 """Instruments that together have every kind of question; a test checks that."""
 ALIKE = [name for name in bundled() if name != "best-worst"]
 """Instruments whose questions may all have the same answer; test_answer_kinds_browser walks through best and worst."""
