@@ -46,7 +46,7 @@ for line in sys.stdin:
         service = SimpleNamespace(
             study=SimpleNamespace(plan=plan, id=plan.id),
             database=SimpleNamespace(sql=sql, read=sql.read, write=sql.write, private=private),
-            researchers=SimpleNamespace(raters=lambda now: []),
+            researchers=SimpleNamespace(by="", raters=lambda now: []),
         )
         one = ProlificRecruiter(service, ProlificClient(token, address), lambda: 1.0)
         at_once(one, "approve")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -147,7 +148,10 @@ def _unread(analysis: Appraised) -> dict[str, Floats]:
     if len(gold) < 2:
         return {}
     others = np.array([known_means(np.delete(gold, post, axis=0).T) for post in range(len(gold))])
-    medians = np.array([np.nanmedian(np.delete(gold, post, axis=0), axis=0) for post in range(len(gold))])
+    with warnings.catch_warnings():
+        # What nobody rated about the other posts has no median.
+        warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
+        medians = np.array([np.nanmedian(np.delete(gold, post, axis=0), axis=0) for post in range(len(gold))])
     return {ALWAYS: np.full_like(gold, 5.0), PROFILE: others, MEDIAN: medians}
 
 
