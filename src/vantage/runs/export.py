@@ -90,7 +90,7 @@ class _Texts:
         shared = json.loads(self._known.get(row["context"], "{}"))
         thinking, category, cached, thought = self._details.get(row["key"], ("", "", 0, 0))
         known, words, answered = self._evidence.get(row["key"], {}), row["messages"].split(), "reply" in row
-        told = {
+        record = {
             **{name: known.get(name) or None for name in EVIDENCE},
             "key": row["key"].hex(),
             "at": datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="milliseconds"),
@@ -107,7 +107,7 @@ class _Texts:
             "settings": json.dumps(shared, ensure_ascii=False),
             "messages": [{"role": _ROLES[one[0]], "content": self._known.get(int(one[1:]), "")} for one in words],
         }
-        every = {**shared, **row, **told}
+        every = {**shared, **row, **record}
         return {name: every.get(name) for name in COLUMNS}
 
 

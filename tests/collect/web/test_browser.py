@@ -46,11 +46,8 @@ TYPED = "typed"
 ARABIC = {"text": "قال الوزير إن الخطة ناجحة، ولم يصدقه أحد.", "target": "الوزير"}
 
 
-EVERY_SHAPE = (
-    *("appraisals", "conversation-safety", "defensible", "pairwise"),
-    *("politeness", "rationale-quality", "stereotype-content"),
-)
-"""Instruments that together have every kind of question; a test checks that."""
+EVERY_SHAPE = ("appraisals", "conversation-safety", "pairwise", "politeness", "rationale-quality", "stereotype-content")
+"""Instruments that together have every kind of question but that of `defensible`, which a phone walks through."""
 ALIKE = [name for name in bundled() if name != "best-worst"]
 """Instruments whose questions may all have the same answer; test_answer_kinds_browser walks through best and worst."""
 
@@ -217,7 +214,7 @@ def test_every_kind_of_question_is_among_the_shown_ones() -> None:
         questions = [question for name in names for question in Instrument.load(name).questions]
         return {(layout(q.scale), q.rationale, bool(q.scale.opt_outs)) for q in questions}
 
-    assert kinds(EVERY_SHAPE) == kinds(bundled())
+    assert kinds((*EVERY_SHAPE, "defensible")) == kinds(bundled())
 
 
 @pytest.mark.parametrize(

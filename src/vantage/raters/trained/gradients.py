@@ -11,7 +11,7 @@ from typing import Any, Final
 from vantage.raters.models.base import require
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.examples import Rows
-from vantage.raters.trained.lesson import Batch, Lesson
+from vantage.raters.trained.lesson import EncoderBatch, Lesson
 from vantage.raters.trained.network import half_precision
 
 LIKE: Final = 16
@@ -25,7 +25,7 @@ class Gradients:
         self.network, self.lesson, self.settings, self.device = network, lesson, settings, device
         self._torch = require("torch", "local")
         self._learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
-        self._recorded: dict[tuple[Any, ...], tuple[Batch, Any]] = {}
+        self._recorded: dict[tuple[Any, ...], tuple[EncoderBatch, Any]] = {}
         self._memory: Any = None
         self._records = device.startswith("cuda")
 
@@ -45,7 +45,7 @@ class Gradients:
             old.copy_(new, non_blocking=True)
         graph.replay()
 
-    def _record(self, shape: tuple[Any, ...], batch: Batch) -> None:
+    def _record(self, shape: tuple[Any, ...], batch: EncoderBatch) -> None:
         """Keeps the orders for batches of a shape; random numbers are drawn as if nothing had been recorded."""
         torch = self._torch
         for parameter in self._learned:
@@ -69,7 +69,7 @@ class Gradients:
             self.network.moved = None
         torch.cuda.set_rng_state(drawn, self.device)
 
-    def _made(self, batch: Batch) -> None:
+    def _made(self, batch: EncoderBatch) -> None:
         """Adds the gradients of a batch, and those of the batch with its word vectors moved."""
         network, adversarial = self.network, self.settings.adversarial
         network.keep_vectors, network.moved = adversarial > 0, None
@@ -83,7 +83,7 @@ class Gradients:
         self._backward(batch)
         network.moved = None
 
-    def _backward(self, batch: Batch) -> None:
+    def _backward(self, batch: EncoderBatch) -> None:
         with half_precision(self.device, self.settings):
             loss = self.lesson.loss(self.network, batch)
         loss.backward()

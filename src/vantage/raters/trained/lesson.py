@@ -68,7 +68,7 @@ def _weights(labels: Labels, settings: EncoderSettings) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class EncoderBatch:
     """Some units as a network reads them, and the labels that its outputs are held against."""
 
     texts: dict[str, Any]
@@ -105,7 +105,7 @@ class Goal:
         self.codes = [tensor(one.question.scale.codes) for one in labels]
         self.single = [_single(one) for one in labels]
 
-    def __call__(self, outputs: Any, batch: Batch) -> Any:
+    def __call__(self, outputs: Any, batch: EncoderBatch) -> Any:
         """The loss of the outputs for a batch; nothing in it waits for the device."""
         losses, there = [], []
         for n, head in enumerate(self.heads):
@@ -198,7 +198,7 @@ class Units:
         """How many tokens each unit has."""
         return self.tokens.lengths[self._texts]
 
-    def batch(self, units: Rows, device: str, *, like: int = 1) -> Batch:
+    def batch(self, units: Rows, device: str, *, like: int = 1) -> EncoderBatch:
         """Texts and instances of some units, filled up so that their numbers are multiples of `like`."""
         torch = require("torch", "local")
         rows = np.concatenate([self.rows[unit] for unit in units])
@@ -208,7 +208,7 @@ class Units:
         filled = np.concatenate([np.arange(len(rows)), np.zeros(filler, dtype=np.intp)])
         texts = self.tokens.batch(self._texts[units], device, like=like)
         columns = self.ids[rows][filled].astype(np.int64), place[filled], rows[filled], filled == np.arange(len(filled))
-        return Batch(texts, *(torch.from_numpy(column).to(device, non_blocking=True) for column in columns))
+        return EncoderBatch(texts, *(torch.from_numpy(column).to(device, non_blocking=True) for column in columns))
 
     def in_order(self) -> list[Rows]:
         """All units in batches from the shortest to the longest."""
@@ -242,12 +242,12 @@ class Lesson:
         """All units once in random order, those of similar length together."""
         return shuffled(self.units.lengths, size, rng)
 
-    def batch(self, units: Rows, *, like: int = 1) -> Batch:
+    def batch(self, units: Rows, *, like: int = 1) -> EncoderBatch:
         """Some units, with users and traits that the network is not told of drawn anew."""
         batch = self.units.batch(units, self.device, like=like)
         return replace(batch, ids=self._forgotten(batch.ids))
 
-    def loss(self, network: Any, batch: Batch) -> Any:
+    def loss(self, network: Any, batch: EncoderBatch) -> Any:
         """The mean over questions of the mean over the instances of a batch."""
         return self.goal(network(batch.texts, batch.ids, batch.place), batch)
 
