@@ -61,8 +61,8 @@ def reparse(corpus: Corpus) -> Reparsed:
     others = pl.col("rule").is_in(ELSEWHERE).fill_null(value=False)
     rows, left = replied.filter(~others), dict(replied.filter(others)["rule"].value_counts().sort("rule").iter_rows())
     readings = [(row, reply.value, reply.status, reply.rationale, reply.rule) for row, reply in _read(corpus, rows)]
-    told = dict.fromkeys(("status_now", "why", "rule_now"), pl.String)
-    fresh = pl.DataFrame(readings, schema={"__row": pl.UInt32, "value_now": pl.Float64, **told}, orient="row")
+    words = dict.fromkeys(("status_now", "why", "rule_now"), pl.String)
+    fresh = pl.DataFrame(readings, schema={"__row": pl.UInt32, "value_now": pl.Float64, **words}, orient="row")
     joined = judgments.with_row_index("__row").join(fresh, on="__row", how="left", maintain_order="left")
     known = pl.col("status_now").is_not_null()
     changed = known & (
