@@ -87,6 +87,32 @@ def test_attention_that_cannot_be_computed_in_parts_is_exact_too(tmp_path: Path)
     assert model._scorer is None or not model._scorer._net._in_parts
 
 
+def test_norms_in_one_pass_change_nothing_and_norms_of_another_kind_stay(folder: Path, model: Any) -> None:
+    import torch
+
+    from vantage.raters.models.transformers_net import in_one_pass
+
+    def by_one_plus(norm: Any, x: Any) -> Any:
+        return torch.nn.functional.rms_norm(x, (8,), norm.weight + 1, norm.eps)
+
+    other: Any = type("OtherRMSNorm", (torch.nn.RMSNorm,), {"forward": by_one_plus})
+    fresh: Any = load_model(f"hf:{folder}", device="cpu")
+    norms = [part for part in fresh._net.modules() if "RMSNorm" in type(part).__name__]
+    assert in_one_pass(fresh._net) == len(norms) > 2
+    assert fresh.score([ask(item) for item in ITEMS], OPTIONS) == pytest.approx(
+        model.score([ask(item) for item in ITEMS], OPTIONS), abs=1e-5, rel=1e-6
+    )
+    assert in_one_pass(other(8, eps=1e-6)) == 0
+
+
+def test_prompts_that_are_handed_over_in_parts_that_grow_are_scored_alike(folder: Path, model: Any) -> None:
+    parts: Any = load_model(f"hf:{folder}", device="cpu")
+    parts.prepared = 1
+    requests = [ask(item) for item in ITEMS] * 2
+    assert len(requests) >= 4
+    assert parts.score(requests, OPTIONS) == pytest.approx(model.score(requests, OPTIONS), abs=1e-5, rel=1e-6)
+
+
 def test_many_prompts_have_the_tokens_that_each_has_alone(model: Any) -> None:
     hostile = ["", " ", "ery", "<|end|><|user|>", "<|end|", "very very", "10", "\n\n", "é½"]
     texts = [model._prompt(ask(f"{text} v").messages) for text in (*ITEMS, *hostile)]

@@ -27,7 +27,7 @@ from vantage.raters.models.base import (
 )
 from vantage.raters.models.options import LocalModel, OptionTree
 from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer, marked, side_by_side, states_of
-from vantage.raters.models.transformers_net import TransformersNet
+from vantage.raters.models.transformers_net import TransformersNet, in_one_pass
 
 _UNLOADABLE: Final = (ImportError, KeyError, OSError, RuntimeError, ValueError)
 
@@ -68,7 +68,7 @@ class HuggingFaceModel(LocalModel):
         self._rows = batch_size or (8 if self._device == "cpu" else 32)
         # A GPU gets several batches at a time, whose prompts of like length are then computed together.
         self.together = self._rows if self._device == "cpu" else 4 * self._rows
-        self.prepared = None if self._device == "cpu" else 256
+        self.prepared = None if self._device == "cpu" else 128
         budget = PROCESSOR if self._device == "cpu" else GPU
         self._budgeted = replace(budget, rows=batch_size) if batch_size else budget
         self._scorer: PrefixScorer | None = None
@@ -85,6 +85,8 @@ class HuggingFaceModel(LocalModel):
             raise ModelError(
                 f"hf:{model} cannot be loaded ({reason}); name a folder with a model or one that the hub has."
             ) from None
+        if self._device.startswith("cuda"):
+            in_one_pass(self._net)
         config = self._net.config.get_text_config()
         self.window = window or getattr(config, "max_position_embeddings", None)
         ends = self._net.generation_config.eos_token_id

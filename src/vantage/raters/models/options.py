@@ -83,7 +83,8 @@ class LocalModel(ABC):
     window: int | None
     notes: list[str]
     prepared: int | None = None
-    """How many prompts are written and handed over at a time, while a GPU works on those before; otherwise all."""
+    """How many prompts are written and handed over first, and then twice as many each time while a GPU works on those
+    before; otherwise all at once."""
     _has_template: bool
 
     @abstractmethod
@@ -113,8 +114,8 @@ class LocalModel(ABC):
             return table
         tree = OptionTree(self._option_tokens(self._prompt(requests[0].messages), options))
         longest = max(len(option) for option in tree.options)
-        step, begun = self.prepared or len(requests), []
-        for start in range(0, len(requests), step):
+        start, step, begun = 0, self.prepared or len(requests), []
+        while start < len(requests):
             texts = [self._prompt(request.messages) for request in requests[start : start + step]]
             fit: dict[int, list[int]] = {}
             for row, prompt in enumerate(self._all_tokens(texts), start):
@@ -124,6 +125,7 @@ class LocalModel(ABC):
                     note_once(self.notes, too_long(len(prompt), self.window))
             if fit:
                 begun.append((list(fit), self._scored(list(fit.values()), tree)))
+            start, step = start + step, 2 * step
         for rows, scores in begun:
             table[rows] = scores()
         return table
