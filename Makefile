@@ -10,7 +10,7 @@ THOROUGH ?=
 export PYTHONDONTWRITEBYTECODE :=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test explore lint docs package reference translations mutate bench clean
+.PHONY: demo test tested explore lint docs package reference translations mutate bench clean
 
 demo: .venv/.ready
 	$(BIN)/vantage demo
@@ -22,6 +22,12 @@ demo: .venv/.ready
 test: .venv/.ready-dev
 	OMP_NUM_THREADS=1 $(if $(SLOW),,HYPOTHESIS_PROFILE=quick) $(if $(THOROUGH),VANTAGE_THOROUGH=yes) VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" \
 		$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(if $(SLOW),,-m "not slow")
+
+# Every test, of what is committed: from then on, `.ci/run` takes only the slow ones that later changes reach.
+tested:
+	git diff --quiet HEAD
+	$(MAKE) test SLOW=yes
+	git rev-parse HEAD > .ci/tested
 
 # Property tests with other and more examples than in `make test`.
 explore: .venv/.ready-dev

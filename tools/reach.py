@@ -28,10 +28,10 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDERS: Final = {"vantage": "src/vantage", "tests": "tests", "tools": "tools", "benchmarks": "benchmarks"}
 CORE: Final = re.compile(
     r"src/(conftest\.py|vantage/([^/]+\.py|(instruments|corpora|notebook)/.*|measures/[^/]+))|tests/(conftest|often|nursery)\.py"
-    r"|tests/report/truth\.py|tools/reach\.py|pyproject\.toml|Makefile|\.ci/.*"
+    r"|tests/report/truth\.py|tools/reach\.py|pyproject\.toml|Makefile|\.ci/run"
 )
 """What everything rests on; a change to it runs every slow test."""
-PAGES: Final = re.compile(r"(docs/.*|[^/]+\.(md|cff|toml)|LICENSE|\.gitignore)")
+PAGES: Final = re.compile(r"(docs/.*|[^/]+\.(md|cff|toml)|LICENSE|\.gitignore|\.ci/tested)")
 """What only tests of the whole tree read, and those that name the file."""
 DYNAMIC: Final = {
     "src/vantage/_lazy.py", "src/vantage/cli/app.py", "src/vantage/collect/web/server.py",

@@ -81,6 +81,7 @@ def test_data_stand_for_the_modules_of_their_folder_and_pages_for_tests_that_nam
     assert {"tests/test_docs.py", "tests/test_language.py"} <= pages.keys()
     assert "tests/runs/test_store.py" not in pages
     assert reach.reached([]) == {}
+    assert "tests/runs/test_store.py" not in (reach.reached([".ci/tested"]) or {"": ""})
     own = reach.reached(["tests/runs/test_store.py"]) or {}
     assert "tests/runs/test_store.py" in own
     helper = reach.reached(["tests/runs/killed.py"]) or {}
