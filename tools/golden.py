@@ -251,8 +251,7 @@ def second() -> pl.DataFrame:
 
 CORPORA: Final = {made.__name__: made for made in (gaps, models, nominal, best_worst, sets, presented, second)}
 OWN: Final = {"scaling": "best_worst", "scaling-split-half": "best_worst", "set-alpha": "sets", "audit": "presented",
-              "g-study": "presented", "balanced-gain": "presented", "expectations": "gaps",
-              "defensible": "second"}  # fmt: skip
+              "g-study": "presented", "balanced-gain": "presented", "defensible": "second"}  # fmt: skip
 """Measures that need a table of their own."""
 
 
@@ -287,7 +286,6 @@ NEEDED: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "accuracy": ({}, {"metric": "mae"}, {"metric": "f1_macro"}),
     "alt-test": ({"min_items": 10},),
     "panel": ({}, {"show": "matrix"}),
-    "expectations": ({"question": "trust", "others": "warmth"},),
 }
 """The options with which a measure is called, where the default is not enough."""
 

@@ -22,7 +22,7 @@ from vantage.measures.models.facets import Show as FacetsShow, Unconnected
 from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction, adjusted as adjusted, permutation_p as permutation_p, share_beyond as share_beyond
 from vantage.measures.option_text import parse_options as parse_options, parse_words as parse_words, values_of as values_of
-from vantage.measures.panels.panel import Show as PanelShow, with_panel as with_panel
+from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Part as Part, Rounding, linked_values as linked_values
 from vantage.measures.presentation import Against as Against, Column as Column, Extremes as Extremes, Fact as Fact, View as View
 from vantage.measures.rater_variance import several_items as several_items
@@ -362,16 +362,6 @@ def error_gaps(
     confidence: float = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
-def expectations(
-    data: Judgments,
-    *,
-    question: str | None = ...,
-    others: str | None = ...,
-    raters: Sequence[str] | None = ...,
-    people: Sequence[str] | None = ...,
-    per: Literal['score', 'item'] = ...,
-    **shared: Unpack[ItemInterval],
-) -> pl.DataFrame: ...
 def mean(
     data: Judgments,
     *,
@@ -611,7 +601,6 @@ def panel(
     people: Sequence[str] | None = ...,
     show: PanelShow = ...,
     prices: Mapping[str, float] | None = ...,
-    writer: str | None = ...,
     level: Level | None = ...,
     ci: Resampled = ...,
     confidence: float = ...,
