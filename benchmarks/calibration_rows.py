@@ -184,7 +184,7 @@ INTERVALS: Final[dict[str, Rows]] = {
     "refusals": _of(measures.refusals, lambda f: _opted_out(f, "refused"), by=()),
     "split-items": _of(measures.split_items),
     "opposed-items": _opposed,
-    "bands": _of(measures.bands, where={"band": "low"}),
+    "aggregate, bands": _of(measures.aggregate, method="signs", ties="neutral", per="band", where={"band": "low"}),
     "distance": _of(measures.distance, lambda f: people(f, "group"), between="group", relabellings=1),
     "accuracy, mae": _of_model(measures.accuracy, raters=[MODEL], reference="mean", metric="mae"),
     "accuracy, precision": _precision,
@@ -198,7 +198,7 @@ INTERVALS: Final[dict[str, Rows]] = {
     "rater-matrix": _pair,
 }
 """How each interval is made from a table of a design."""
-ITEMS_ONLY: Final = ("bands", "calibration", "correlate", "ranks", "rater-quality", "rater-matrix")
+ITEMS_ONLY: Final = ("aggregate, bands", "calibration", "correlate", "ranks", "rater-quality", "rater-matrix")
 """Intervals that are about other items alone, by their definition: the last two are of single raters."""
 PAIRS: Final = ("cohen", "scott")
 """Their population is a table in which everyone judges everything."""

@@ -71,7 +71,7 @@ def test_options_that_measures_share_have_one_name_and_one_order() -> None:
         # `weights` are those of raters; where it once meant the penalties of disagreements, it is refused by name.
         assert not RENAMED.keys() & known.options.keys() - {"method", "weights"}, name
         assert not {"weights", "agreement_weights"} <= known.options.keys(), name
-        estimators = {"aggregate", "bands", "competence", "needed-raters", "scaling", "scaling-split-half"}
+        estimators = {"aggregate", "competence", "needed-raters", "scaling", "scaling-split-half"}
         assert "method" not in known.options or name in estimators, f"{name}: `method` names an estimator"
 
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vantage._lazy import attach
+from vantage.errors import InputError
 from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ HOMES = {
         "reliability.split_half": ["split_half"],
         "reliability.needed_raters": ["needed_raters"],
         "reliability.rater_quality": ["rater_quality"],
-        "aggregation.labels": ["aggregate", "bands", "soft_labels", "competence"],
+        "aggregation.labels": ["aggregate", "soft_labels", "competence"],
         "variation.spread": ["entropy", "ambiguity", "split_items", "opposed_items"],
         "variation.distances": ["distance"],
         "variation.refusals": ["refusals"],
@@ -98,6 +99,9 @@ HELPERS = {
 }
 """What other packages use beside measures: types, intervals, how results are shown, and tools for texts and panels."""
 
+MOVED = {"bands": "aggregate --per band", "scaling-split-half": "scaling --show reliability"}
+"""Measures that became an option of another one, and how they are asked for now."""
+
 __all__ = ["find", "registry", *HOMES]  # noqa: PLE0604
 
 
@@ -114,6 +118,8 @@ def find(name: str) -> "Measure":
         import_module(home)
         if name in REGISTRY:
             return REGISTRY[name]
+    if (now := MOVED.get(name)) is not None:
+        raise InputError(f"there is no measure '{name}'", remedy=f"it is now {now}")
     return _loaded().get(name) or PLUGINS.find(name)
 
 
