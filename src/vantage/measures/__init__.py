@@ -42,7 +42,7 @@ HOMES = {
         "relations.ranks": ["ranks"],
         "relations.compare": ["compare"],
         "relations.groups": ["groups"],
-        "comparisons.scores": ["scaling", "scaling_split_half"],
+        "comparisons.scores": ["scaling"],
         "reliability.components": ["components", "d_study"],
         "audits.effects": ["audit"],
         "audits.g_study": ["g_study", "balanced_gain"],
