@@ -28,7 +28,6 @@ from vantage.measures.presentation import Against as Against, Column as Column, 
 from vantage.measures.rater_variance import several_items as several_items
 from vantage.measures.ratings import By, Floats as Floats, Ints as Ints, ItemSources, Judgments as Judgments, UNIT as UNIT, by_columns as by_columns, canonical as canonical, has_column as has_column, level_of as level_of, questions_apart as questions_apart
 from vantage.measures.rationale.agreement import Direction, Writer
-from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import BertScore as BertScore, Likeness as Likeness, Score
 from vantage.measures.rationale.topics import topics as topics
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, midranks as midranks, p_value as p_value, weighted_correlation as weighted_correlation
@@ -588,8 +587,6 @@ def rationale_agreement(
     *,
     by: By = ...,
     metric: str | Sequence[str] = ...,
-    smoothing: Smoothing = ...,
-    tokens: Tokens = ...,
     weights: Mapping[int, Sequence[float]] | None = ...,
     encode: Encode | None = ...,
     bertscore: Score | None = ...,
@@ -606,8 +603,6 @@ def rationale_similarity(
     metric: str | Sequence[str] = ...,
     models: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
-    smoothing: Smoothing = ...,
-    tokens: Tokens = ...,
     weights: Mapping[int, Sequence[float]] | None = ...,
     encode: Encode | None = ...,
     bertscore: Score | None = ...,

@@ -21,7 +21,6 @@ from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.parts import Part, names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column
-from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import OVERLAP, Likeness, Score
 from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval, named
 from vantage.measures.texts.phrases import Encode
@@ -170,8 +169,6 @@ def rationale_agreement(
     *,
     by: By = (),
     metric: str | Sequence[str] = OVERLAP,
-    smoothing: Smoothing = "floor",
-    tokens: Tokens = "treebank",
     weights: Mapping[int, Sequence[float]] | None = None,
     encode: Encode | None = None,
     bertscore: Score | None = None,
@@ -195,8 +192,6 @@ def rationale_agreement(
         data: A corpus or frame with a column `rationale`.
         by: Columns to group by.
         metric: `bleu-1` … `bleu-4`, `rouge-1`, `rouge-2`, `rouge-l`, `embedding`, `bertscore`.
-        smoothing: Of BLEU (see `overlap.Smoothing`).
-        tokens: Of BLEU.
         weights: Of BLEU's n-gram lengths, by n, where they are not alike.
         encode: Texts to vectors, for `embedding`.
         bertscore: Pairs to scores, for `bertscore` (see `semantic.BertScore`).
@@ -212,7 +207,7 @@ def rationale_agreement(
     >>> result.select("pairs", "compared", pl.col("estimate").round(2)).rows()
     [('actual', 4, 0.5), ('same question, other item', 4, 0.0), ('same item, other question', 0, None)]
     """
-    likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
+    likeness = Likeness(names(metric), weights or {}, encode, bertscore)
     how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=rationale_column(data)):
@@ -238,8 +233,6 @@ def rationale_similarity(
     metric: str | Sequence[str] = OVERLAP,
     models: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
-    smoothing: Smoothing = "floor",
-    tokens: Tokens = "treebank",
     weights: Mapping[int, Sequence[float]] | None = None,
     encode: Encode | None = None,
     bertscore: Score | None = None,
@@ -258,7 +251,7 @@ def rationale_similarity(
     >>> result.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
     [('m', 'actual', 0.53), ('m', 'same question, other item', 0.0)]
     """
-    likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
+    likeness = Likeness(names(metric), weights or {}, encode, bertscore)
     how = Resampling(**resampling)
     with_kind = has_column(data, "kind")
     if not with_kind and (models is None or people is None):
