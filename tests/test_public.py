@@ -26,8 +26,8 @@ PUBLIC = {
     "vantage.report": "Column Dialogue Figure Finding Published Report Result Section Table published_table",
     "vantage.studies": "Context Study find names option preview run",
     "vantage.perspective": """
-        Evaluation Split ablation advantage alignment average_user below calibration evaluate
-        explained gaps jury label_change minority_gap passport shared_task split stood_for vote
+        Evaluation Split ablation advantage alignment average_user below evaluate
+        explained gaps label_change minority_gap passport shared_task split stood_for vote
     """,
 }
 

@@ -1,4 +1,4 @@
-"""Predictions read and scored: scores of shared tasks and proper scores with floors, ceilings and skill; calibration.
+"""Predictions read and scored: scores of shared tasks and proper scores with floors, ceilings and skill.
 
 Where one form of predictions is scored as another, the conversion is named in the result (`read_as`).
 """
@@ -259,23 +259,3 @@ def score_rows(
     wanted = measures or usual_measures(first.scale, first.form)
     rows = [scored.row(name, divisor=divisor, confidence=confidence, seed=seed) for name in wanted]
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys((*NUMBERS, *SHUFFLED), pl.Float64))
-
-
-def calibration(
-    predictions: pl.DataFrame, people: Split | Corpus, *, question: str | None = None, bins: int = 10
-) -> pl.DataFrame:
-    """How often people give an answer that was predicted for them with a probability, in bins of equal width.
-
-    One row per answer and bin: the mean `predicted` probability, the share `observed`, and how many pairs it rests on.
-    """
-    corpus, asked, gold = tested(people, question)
-    part = answered(predictions, gold, corpus, asked)
-    if part.form == "labels":
-        raise InputError("labels have no probabilities to be calibrated", remedy="give a column probabilities")
-    shares, rows = part.at_pairs(part.predicted), []
-    for place, code in enumerate(part.codes):
-        frame = pl.DataFrame({"predicted": shares[:, place], "observed": part.gold == place})
-        frame = frame.with_columns(bin=(pl.col("predicted") * bins).floor().clip(0, bins - 1).cast(pl.Int64))
-        table = frame.group_by("bin").agg(pl.col("predicted", "observed").mean(), pl.len().alias("annotations"))
-        rows.append(table.sort("bin").select(pl.lit(part.scale.label(float(code))).alias("answer"), pl.all()))
-    return pl.concat(rows)
