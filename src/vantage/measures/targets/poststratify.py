@@ -31,9 +31,8 @@ SHRUNK: Final = (
     "90 % of cases"
 )
 UNKNOWN: Final = "{} no {}, which is taken to have nothing to do with their answers"
-SINGLE: Final = (
-    "no two values of {} were compared: how far others are from these raters is left to the prior of the model"
-)
+SINGLE: Final = "all raters have the same {}, which the model therefore leaves out"
+UNCOMPARED: Final = "; how far others are from them is left to its prior"
 ALIKE: Final = "all answers are the same"
 
 VIEW: Final = View(
@@ -214,8 +213,9 @@ def _notes(raters: pl.DataFrame, target: Target, shares: Mapping[Cell, float], m
         for value, number in as_text(raters[trait]).drop_nulls().value_counts(sort=True).iter_rows()
         if number <= FEW_OF and any(value == cell[k] for cell in shares)
     ]
-    if empty and model.single:
-        yield SINGLE.format(" and ".join(target.traits[k] for k in sorted(model.single)))
+    if same := [target.traits[k] for k, value in model.single.items() if value is not None]:
+        alike = SINGLE.format(" and ".join(same))
+        yield f"{alike}{UNCOMPARED if empty else ''}"
     yield from (*model.notes, *([SHRUNK.format(", ".join(few))] if few else []))
     if len(raters) < FEW_IN_CELLS:
         yield UNSURE
