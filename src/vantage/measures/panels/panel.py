@@ -87,18 +87,14 @@ def panel(
     """How many independent votes are several models worth, and which of them are enough?
 
     Members are the models, personas and trained raters, or the `raters` named. Their errors are measured from the
-    distribution of people's answers to each item, not from one truth: answers are rows of indicators (options, or "at
-    most this code" on ordered scales), and the sampling error of few people is taken out. Items count that all members
-    and two or more people answered; others are left out as `unmatched`. A model that does not tell items apart as
-    people do, being no closer to them than its own answers dealt to other items, has no vote: `no_vote` names it, and
-    the rest of the row is about the others.
+    distribution of people's answers to each item that all members and two or more people answered; the sampling error
+    of few people is taken out. A model that does not tell items apart as people do has no vote: `no_vote` names it.
 
     `summary` has one row: `estimate`, the effective votes of all members with the best weights, `equal` with equal
-    weights (Kish 1965), the mean error `correlation`, and the cheapest sufficient panel (`chosen`, with `cost` where
-    `prices` gives what a member costs): that within one standard error of the lowest distance from people. `votes` has
-    one row for each size: the member that is `added`, the votes it adds (`gain`), and the `loss`, the squared distance
-    from people's distribution on items that had no part in choosing the panel; `worth` says the mean of how many people
-    is as close. `matrix` has the error correlations of pairs, and `raters` each member alone.
+    weights (Kish 1965), the mean error `correlation`, and the cheapest panel within one standard error of the lowest
+    distance from people (`chosen`, with `cost` where there are `prices`). `votes` has a row for each size: the member
+    that is `added`, its `gain` in votes, and the `loss` on items that had no part in choosing; `worth` says the mean of
+    how many people is as close. `matrix` has the error correlations of pairs, and `raters` each member alone.
 
     >>> rng = np.random.default_rng(0)
     >>> item, rater = (grid.ravel() for grid in np.indices((1500, 13)))

@@ -86,17 +86,11 @@ def chance_pairs(
     with_itself: bool = False,
     seed: int = 0,
 ) -> list[Compared]:
-    """The references of actual pairs, each with candidates that were written about something else.
+    """The references of actual pairs, each with `draws` candidates that were written about something else.
 
-    Args:
-        actual: The pairs whose references are kept.
-        pool: The rationales to draw from.
-        kind: `SAME_QUESTION` or `SAME_ITEM`.
-        draws: How many different candidates per pair; all where there are fewer.
-        writer: Whose texts are drawn.
-        with_itself: With `SAME_ITEM`, whether the asked question's own texts may be drawn too: a mistake that at least
-            one paper seems to have made.
-        seed: Of the draws, which do not depend on the order of the pool.
+    `pool` has the rationales to draw from, by which `writer`; `kind` is `SAME_QUESTION` or `SAME_ITEM`. Draws do not
+    depend on the order of the pool. With `with_itself` the asked question's own texts may be drawn too: a mistake that
+    at least one paper seems to have made.
     """
     if kind not in (SAME_QUESTION, SAME_ITEM):
         raise InputError(f"there is no baseline '{kind}'", remedy=nearest(kind, (SAME_QUESTION, SAME_ITEM)))
@@ -180,26 +174,13 @@ def rationale_agreement(
 ) -> pl.DataFrame:
     """How alike the reasons are that two raters give for the same thing, beside two chance baselines.
 
-    One row per group, `metric` and `pairs`: the `actual` pairs (two raters, same item and question); the same
-    references with rationales for the `same question, other item`; and with those for the `same item, other question`.
-    `draws` candidates are drawn for each actual pair, by default from the candidate's own writer, since two texts by
-    one person are more alike than two by different people. Only items with two rationales count as references;
-    baselines draw from all of the group. In the rows of a baseline, `beyond` is the likeness of the actual pairs less
-    that of the baseline, with an interval of its own. Intervals resample items. A metric that cannot be computed has a
-    reason.
-
-    Args:
-        data: A corpus or frame with a column `rationale`.
-        by: Columns to group by.
-        metric: `bleu-1` … `bleu-4`, `rouge-1`, `rouge-2`, `rouge-l`, `embedding`, `bertscore`.
-        weights: Of BLEU's n-gram lengths, by n, where they are not alike.
-        encode: Texts to vectors, for `embedding`.
-        bertscore: Pairs to scores, for `bertscore` (see `semantic.BertScore`).
-        direction: Whether both texts of a pair are compared with the other, or the later with the earlier.
-        draws: Candidates per pair in the baselines.
-        writer: Whose texts the baselines draw (see `Writer`).
-        with_itself: Whether the baseline within items may draw texts on the asked question.
-        resampling: `ci`, `interval`, `resamples`, `confidence` and `seed` (also of the draws), as for `alpha`.
+    One row per group, `metric` (docs/rationales.md) and `pairs`: the `actual` pairs (two raters, same item and
+    question), and the same references with rationales for the `same question, other item` and for the `same item, other
+    question`, of which `draws` are drawn for each pair (by which `writer`: see `Writer`). `beyond` is the likeness of
+    the actual pairs less that of a baseline, with an interval of its own. `weights` are those of BLEU's n-grams, by n;
+    `encode` and `bertscore` compute what needs an encoder. `direction` compares both texts of a pair with the other, or
+    the later with the earlier; `with_itself` lets the baseline within items draw texts on the asked question. Intervals
+    resample items. A metric that cannot be computed has a reason.
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": [*"xyxy"], "value": [1, 2, 1, 2], "rationale": [
     ...     "he blames the office", "the office is blamed", "she hopes for rain", "rain is hoped for"]})

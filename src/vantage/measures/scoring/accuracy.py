@@ -73,33 +73,19 @@ def accuracy(
 ) -> pl.DataFrame:
     """How well each rater hits a reference: gold labels, aggregated people, or each person in turn.
 
-    With TP, FP, FN of a class: precision TP / (TP + FP), recall TP / (TP + FN), F1 2TP / (2TP + FP + FN);
-    `macro` is their plain mean over the label set, `weighted` the mean by how often the reference has the
-    class, `micro` pools all classes. `within` is the share of answers at most that far from the reference
-    (metric `within`). `kappa` is Cohen's (1960); `quadratic_kappa` weights by squared differences of codes
-    (Cohen 1968). `mae`, `rmse`, `pearson`, `spearman` and `kendall` compare codes; a nominal scale has none.
+    `metric` names one or several of those in docs/measures-accuracy.md (all that the scale allows, by default).
+    `missing` says what a refused, unparsed or failed answer is, `opt_outs` the same for "ambiguous" and "not
+    mentioned": left out, or wrong. Metrics of codes always leave both out. A class without any denominator is null in
+    its own row; in averages it counts as `zero_division`, or is left out with None. Averages of people often lie
+    between the answers: `rounding` puts them on the scale.
 
-    `metric` names one or several of these (all that the scale allows, by default). `missing` says what a
-    refused, unparsed or failed answer is, `opt_outs` the same for "ambiguous" and "not mentioned": left
-    out, or wrong. For metrics of codes both are always left out, since a missing answer has no distance.
+    Raters are scored one by one; those of a group together with another `by`. With `reference="each"` the estimate is
+    the mean over people, or has a row per person (`per`). `ci` is over items and raters where at least ten of those who
+    make the reference judged several items each, otherwise over items.
 
-    A class without any denominator (never predicted, or never in the reference) is null in its own
-    row; in the averages it counts as `zero_division`, or is left out with None. Averages of people often
-    lie between the answers: `rounding` puts them on the scale, without it class metrics are null.
-
-    Raters are scored one by one; with another `by`, or none (`by=()`), those of a group are scored together.
-
-    With `reference="each"` the estimate is the plain mean over people, or one row per person (`per`).
-
-    Over raters, those who make the reference are left out in turn (see `vantage.measures.rater_variance`), or, where
-    people do not make it and raters are scored together, the raters under test. `ci` is over both by default where at
-    least ten of them judged several items each, otherwise over items.
-
-    A score says little by itself: where most answers are "no", always "no" is accurate, and nobody reaches people who
-    disagree among themselves. With `skill` every estimate has beside it the `floor`, what the best rater that does not
-    read reaches on the same items (`floor_rater`: see `vantage.measures.scoring.floors`), the `ceiling`, what a person
-    reaches (each one, or fifty drawn at random, against the reference that the others make), and `skill`, the share of
-    the way from one to the other, with its interval over items.
+    With `skill` every estimate stands between the `floor`, what the best rater that does not read reaches on the same
+    items (`floor_rater`), and the `ceiling`, what a person reaches against the reference that the others make; `skill`
+    is the share of the way, with its interval over items.
 
     >>> answers = {"item": ["a", "b", "c", "d"], "rater": ["m"] * 4, "value": [1, 0, 1, 1]}
     >>> gold = {"item": ["a", "b", "c", "d"], "value": [1, 0, 0, 1]}
@@ -184,9 +170,8 @@ def confusion(
 ) -> pl.DataFrame:
     """Which answers were given where the reference has which: counts, and shares of each reference class.
 
-    One row per pair of classes of the label set, those that never occur included. Missing answers have
-    rows of their own, with their status and without a predicted class. `estimate` is the share among
-    all judgments with that reference, missing ones included; `judgments` the count.
+    One row per pair of classes of the label set. Missing answers have rows of their own, with their status and without
+    a predicted class. `estimate` is the share among all judgments with that reference; `judgments` the count.
 
     >>> answers = {"item": ["a", "b", "c"], "rater": ["m"] * 3, "value": [1, 0, 1]}
     >>> gold = {"item": ["a", "b", "c"], "value": [1, 0, 0]}

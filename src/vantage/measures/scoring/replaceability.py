@@ -111,33 +111,24 @@ def alt_test(
 ) -> pl.DataFrame:
     """The alternative annotator test: does the model agree with people as well as one of them does?
 
-    Each person is left out in turn. On every item they share with the model, the one whose answer is
-    better aligned with the remaining people wins; both win a tie. `alignment` is the share of equal answers
-    (`accuracy`, for nominal scales), minus the root mean squared difference (`rmse`, the default for
-    ordered ones) or minus the mean absolute difference (`mae`). The model may replace the person if its
-    share of wins, its advantage probability, is above the person's less `epsilon`: what the model saves in
-    time and money. The authors suggest 0.2 for experts, 0.15 for skilled and 0.1 for crowd annotators.
+    Each person is left out in turn. On every item they share with the model, the one whose answer is better aligned
+    with the remaining people wins; both win a tie. `alignment` is the share of equal answers (`accuracy`), minus the
+    root mean squared difference (`rmse`, the default for ordered scales) or minus the mean absolute one (`mae`). The
+    model may replace the person if its share of wins is above the person's less `epsilon` (0.2 for experts, 0.15 for
+    skilled and 0.1 for crowd annotators), by Student's t or, below 30 items, Wilcoxon's signed ranks, corrected over
+    people. The winning rate, `estimate`, is the share of tested people whom the model may replace; it passes at one
+    half or more. `advantage` is the mean share of wins, the number to compare models by. With `per="person"` there is a
+    row for each person.
 
-    The one-sided test of the paired differences is Student's t, or Wilcoxon's signed ranks with fewer than
-    30 items; `correction` controls false discoveries over people at rate `q` (Benjamini and Yekutieli
-    2001). The winning rate, `estimate`, is the share of tested people whom the model may replace; it passes
-    at one half or more. `advantage` is the mean advantage probability over them, the number to compare models by. Its
-    interval is over both, people being left out in turn, where at least ten of them judged several items each,
-    otherwise over items; `ci` chooses. With `per="person"` there is a row for each person, whose `estimate` is the
-    model's advantage probability against them.
+    Raters that do not read can pass too (`unread` names them). `kappa` is the model's agreement with single people
+    beyond chance, `floor` that of the best rater that does not read, `ceiling` that of a person with the others, and
+    `skill` the share of the way. `worse_for` names the groups of people, by `traits`, for whom the model works worse
+    (see `error-gaps`). A model `stands_in` for a person if it passes, its agreement is above the floor (with 99.9 %
+    certainty), and it works worse for nobody.
 
-    Passing is not enough, since raters that do not read can pass (`unread` names those that do). `kappa` is the model's
-    agreement with single people beyond chance, `floor` that of the best rater that does not read (`floor_rater`: see
-    `vantage.measures.scoring.floors`), `ceiling` that of a person with the others, and `skill` the share of the way,
-    with its interval over items. `worse_for` names the groups of people, by the `traits` of a corpus (all by default,
-    none of a plain table), for whom the model works worse than for others (see `error-gaps`). A model `stands_in` for a
-    person if it passes, its agreement is above the floor (with 99.9 % certainty), and it works worse for nobody.
-
-    Items with fewer than `min_people` people are not used, and people with fewer than `min_items` shared
-    items are not tested; the row says so. Where all differences are equal, the test is decided by whether
-    they are below `epsilon`. A model's repeated samples have their alignment averaged. Items that the
-    model left unanswered are left out, or lost with `missing="wrong"`; `answered` is the share of
-    its items that it answered: a model that refuses what is hard may pass on the rest.
+    Items with fewer than `min_people` people are not used, and people with fewer than `min_items` shared items are not
+    tested. Items that the model left unanswered are left out, or lost with `missing="wrong"`; `answered` is the share
+    that it answered.
 
     >>> import numpy as np
     >>> people = np.tile([0, 1, 1, 0], (3, 10)).astype(float)

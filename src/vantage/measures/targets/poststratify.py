@@ -82,13 +82,11 @@ def population(
     """What people would answer if they were those of a target: poststratification with partial pooling.
 
     `target` is the name of weights that the corpus has, or a file of shares (docs/population.md). A multilevel logit
-    model with effects of items, raters, traits, their combination, and of items by traits predicts each item's answers
-    for every combination of traits, which are summed over the target (Gelman and Little 1997). There is a row for each
-    answer, and for the mean where answers have an order: of the corpus, or of each item with `per="item"`.
-
-    `raw` is the same of the raters as they are. `modelled` is the share of the target in combinations of which no rater
-    judged the item, and `modelled_variance` the share of the estimate's variance that comes from them. The interval is
-    over other raters, for these items. A question with three answers or more and no order has a model for each answer.
+    model predicts each item's answers for every combination of traits, which are summed over the target (Gelman and
+    Little 1997). There is a row for each answer, and for the mean where answers have an order: of the corpus, or of
+    each item with `per="item"`. `raw` is the same of the raters as they are. `modelled` is the share of the target in
+    combinations of which no rater judged the item, and `modelled_variance` the share of the variance that comes from
+    them. The interval is over other raters, for these items.
 
     >>> rng = np.random.default_rng(2)
     >>> item, rater = (grid.ravel() for grid in np.indices((6, 24)))
