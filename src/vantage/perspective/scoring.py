@@ -216,28 +216,17 @@ def shared_task(
 ) -> pl.DataFrame:
     """Scores of predictions for the annotators of a corpus or of the test part of a split; lower is better.
 
-    * `error_rate`: the share of a text's annotators whose label was missed, averaged over texts;
-    * `absolute_distance`: |predicted − given| over the number of points of the scale, averaged in the same way;
-    * `manhattan`: Σ |p − q| between the two distributions of a text; `wasserstein`: the area between their cumulative
-      distributions, in steps; `cross_entropy`: that of the second edition;
-    * `log_score`, `brier`, `ranked_probability`: proper scores of distributions.
+    `predictions` has `item`, `rater` and `value`; `item`, `rater` and `probabilities`; or `item` and `probabilities`;
+    several questions have a further column `question` and are scored together. `measures` are, by default those of the
+    task and proper ones for distributions: `error_rate`, `absolute_distance` (over the number of points of the scale,
+    or of `steps`, as `divisor` says), `manhattan`, `wasserstein`, `cross_entropy`, `log_score`, `brier` and
+    `ranked_probability` (docs/perspective.md). Soft labels are as they were `released` with the items, often rounded,
+    or `counted`.
 
-    A pair without a readable prediction loses as much as can be, and its text's predicted distribution is that of the
-    others. `floor` is what the best of some raters loses who read no text (`floor_rater`), `ceiling` what one loses who
-    knows exactly how people at large answer each text but not these people; `skill` is the share of the way between.
-    `shuffled_texts` and `shuffled_users` are the scores of the same predictions for other texts and for other users of
-    the text. Intervals are for other texts and people.
-
-    Args:
-        predictions: `item`, `rater` and `value`; `item`, `rater` and `probabilities`; or `item` and `probabilities`.
-            Several questions have a further column `question`.
-        people: The split whose test part was predicted, or a corpus.
-        question: Which question of a corpus, or several that are scored together.
-        measures: Which scores; those of the task and, for distributions, proper ones, unless given.
-        divisor: Of the absolute distance: `points`, as the organisers' scorer has it, or `steps`, one less.
-        targets: Soft labels as they were `released` with the items, often rounded, or `counted`.
-        confidence: Of the intervals.
-        seed: Of what is shuffled.
+    A pair without a readable prediction loses as much as can be. `floor` is what the best of some raters loses who read
+    no text (`floor_rater`), `ceiling` what one loses who knows exactly how people at large answer each text but not
+    these people; `skill` is the share of the way between. `shuffled_texts` and `shuffled_users` are the scores of the
+    same predictions for other texts and for other users of the text. Intervals are for other texts and people.
     """
     parts = []
     for one in [question] if question is None or isinstance(question, str) else question:

@@ -74,16 +74,9 @@ def kmeans(
     n_init: int = N_INIT,
     seed: int = 0,
 ) -> Clusters:
-    """Clusters by k-means (Lloyd 1982) from `n_init` k-means++ starts (Arthur and Vassilvitskii 2007).
+    """Clusters by k-means (Lloyd 1982): the best of `n_init` k-means++ starts (Arthur and Vassilvitskii 2007).
 
-    Args:
-        items: The items' names.
-        points: Their scores, one row per item and one column per axis, all known.
-        axes: What the columns are.
-        k: How many clusters.
-        scale: The ends of the scale, for the names of the clusters.
-        n_init: How many starts; the best is kept.
-        seed: Of the starts.
+    `points` has one row per item and one column per axis, all known; `scale`, its ends, names the clusters.
 
     >>> points = np.array([[4.5, 2.0], [4.4, 2.1], [2.0, 4.4], [2.1, 4.5], [1.2, 1.1], [1.1, 1.2]])
     >>> result = kmeans(["rich", "ceos", "elderly", "children", "a", "b"], points, k=3)
@@ -312,13 +305,7 @@ class Stability:
 
 
 def stability(clusters: Clusters, replicates: Floats, *, seed: int = 0) -> Stability:
-    """Clusters every replicate of the points anew and compares the result with the clusters found.
-
-    Args:
-        clusters: The clustering of the points.
-        replicates: The points as they might have come out: resamples × items × axes.
-        seed: Of the starts of the clusterings.
-    """
+    """Clusters every replicate of the points (resamples × items × axes) anew and compares the result with the clusters."""
     from scipy.optimize import linear_sum_assignment
     from sklearn.metrics import adjusted_rand_score
 

@@ -194,10 +194,9 @@ def run_spread(
 ) -> pl.DataFrame:
     """How far the runs of a rater differ: the coefficient of variation per item, its mean and its maximum.
 
-    The coefficient is standard deviation (n − 1) over mean, of the runs of one item. `estimate` is its mean over items,
-    with an interval over items; `largest` its maximum and `item` where it occurs; `deviation` the mean standard
-    deviation, which does not depend on where the scale has its zero. With `runs`, only the first so many runs count,
-    since a maximum grows with the number of items and a small sample of runs is noisier than a large one.
+    It is standard deviation (n − 1) over mean, of the runs of one item. `estimate` is its mean over items, with an
+    interval over items; `largest` its maximum and `item` where it occurs; `deviation` the mean standard deviation. With
+    `runs`, only the first so many count, since a maximum grows with their number.
 
     >>> answers = {"item": ["a", "a", "b", "b"], "rater": ["m"] * 4, "sample": [0, 1] * 2, "value": [2, 4, 3, 3]}
     >>> run_spread(answers).select(pl.col("estimate", "largest").round(3), "item").rows()
