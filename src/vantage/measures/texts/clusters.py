@@ -305,7 +305,7 @@ class Stability:
 
 
 def stability(clusters: Clusters, replicates: Floats, *, seed: int = 0) -> Stability:
-    """Clusters every replicate of the points (resamples × items × axes) anew and compares the result with the clusters."""
+    """Clusters every replicate of the points (resamples × items × axes) anew, and compares each with the clusters."""
     from scipy.optimize import linear_sum_assignment
     from sklearn.metrics import adjusted_rand_score
 
