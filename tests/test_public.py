@@ -27,7 +27,7 @@ PUBLIC = {
     "vantage.studies": "Context Study find names option preview run",
     "vantage.perspective": """
         Evaluation Split ablation advantage alignment average_user below evaluate
-        explained gaps label_change minority_gap passport shared_task split stood_for vote
+        gaps label_change minority_gap passport shared_task split stood_for vote
     """,
 }
 

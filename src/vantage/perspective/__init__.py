@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from vantage.perspective.splits import split as split
     from vantage.perspective.traits import ablation as ablation
     from vantage.perspective.traits import alignment as alignment
-    from vantage.perspective.traits import explained as explained
     from vantage.perspective.traits import label_change as label_change
     from vantage.perspective.traits import vote as vote
 
@@ -35,7 +34,7 @@ _HOMES = {
         "fairness": ("advantage", "average_user", "below", "gaps", "minority_gap"),
         "scoring": ("shared_task",),
         "splits": ("Split", "split"),
-        "traits": ("ablation", "alignment", "explained", "label_change", "vote"),
+        "traits": ("ablation", "alignment", "label_change", "vote"),
         "passports": ("passport",),
     }.items()
     for name in names

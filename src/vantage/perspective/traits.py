@@ -16,11 +16,9 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures import Floats, Ints, distance, permutation_p
-from vantage.measures.intervals import blocks
-from vantage.measures.multiplicity import Flags
+from vantage.measures import distance
 from vantage.perspective.evaluation import evaluate
-from vantage.perspective.splits import Split, known_trait, known_word, people_pairs, the_question
+from vantage.perspective.splits import Split, known_trait, known_word, people_pairs
 
 Ties: TypeAlias = Literal["first", "lowest", "random"]
 ByTrait: TypeAlias = Mapping[str, pl.DataFrame]
@@ -179,78 +177,3 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
         .select("trait", pl.exclude("trait"))
         .sort("value")
     )
-
-
-def explained(
-    corpus: Corpus, question: str | None = None, *, folds: int = 10, permutations: int = 1999, seed: int = 0
-) -> pl.DataFrame:
-    """How much of people's disagreement each trait explains: the cross-validated gain over knowing the text alone.
-
-    A person's answer is predicted by the mean of the *other* people's answers to the same text; a trait adds the mean
-    remainder of the people who share its value, learned on other people. `gain` is the share of the squared error
-    that the trait takes away from people it has not seen, so a trait that explains nothing has a gain at or below 0.
-    `p` is the share of permutations, in which people get each other's values of the trait, with a gain as large.
-    A trait that explains little in people should change little in a model.
-    """
-    asked = the_question(corpus, question)
-    pairs = people_pairs(corpus, asked).select(*PAIR, "value").join(corpus.raters, on="rater")
-    total, n = pl.col("value").sum().over("item"), pl.len().over("item")
-    rest = pl.col("value") - (total - pl.col("value")) / (n - 1)
-    people = (
-        pairs.filter(n > 1)
-        .with_columns(rest.alias("rest"))
-        .group_by("rater")
-        .agg(
-            pl.col(corpus.traits).first(),
-            pl.len().alias("n"),
-            pl.col("rest").sum(),
-            (pl.col("rest") ** 2).sum().alias("error"),
-        )
-        .sort("rater")
-    )
-    rng = np.random.default_rng(seed)
-    people = people.with_columns(
-        pl.Series("fold", rng.permutation(len(people)) % min(folds, max(2, len(people))), dtype=pl.Int64)
-    )
-    rows = []
-    for trait in corpus.traits:
-        part = people.with_columns(pl.col(trait).cast(pl.String).alias("group")).drop_nulls("group")
-        values = part["group"].n_unique()
-        row: dict[str, Any] = {"trait": trait, "values": values, "users": len(part)}
-        if values < 2 or values == len(part):
-            rows.append({**row, "reason": "the trait has one value, or one for each person"})
-            continue
-        row["annotations"] = int(part["n"].sum())
-        if part["error"].sum() == 0:
-            rows.append({**row, "reason": "everyone agrees, so there is nothing to explain"})
-            continue
-        group = part["group"].rank("dense").to_numpy().astype(np.int64) - 1
-        gain = float(_gains(part, group[None])[0])
-
-        def beyond(many: int, part: pl.DataFrame = part, group: Ints = group, gain: float = gain) -> Flags:
-            dealt = [_gains(part, rng.permuted(np.tile(group, (some, 1)), axis=1)) for some in blocks(len(group), many)]
-            return np.concatenate(dealt) >= gain - 1e-12
-
-        p = permutation_p(beyond, permutations) if permutations else None
-        rows.append({**row, "gain": gain, "p": p})
-    schema = {"trait": pl.String, "values": pl.Int64, "users": pl.Int64, "annotations": pl.Int64}
-    frame = pl.DataFrame(rows, schema={**schema, "gain": pl.Float64, "p": pl.Float64, "reason": pl.String})
-    return frame.sort("gain", descending=True)
-
-
-def _gains(people: pl.DataFrame, group: Ints) -> Floats:
-    """The share of the squared error that groups take away, the mean remainder of each learned in the other folds.
-
-    One row of groups for each way to deal them out to people.
-    """
-    fold, n, rest = (people[name].to_numpy() for name in ("fold", "n", "rest"))
-    deal = np.arange(len(group))[:, None]
-    shape = (len(group), int(group.max()) + 1, int(fold.max()) + 1)
-    cell = ((deal * shape[1] + group) * shape[2] + fold).ravel()
-    sums, counts = (
-        np.bincount(cell, np.broadcast_to(column, group.shape).ravel(), int(np.prod(shape))).reshape(shape)
-        for column in (rest, n)
-    )
-    others, count = sums.sum(axis=2, keepdims=True) - sums, counts.sum(axis=2, keepdims=True) - counts
-    shift = np.divide(others, count, out=np.zeros(shape), where=count > 0)[deal, group, fold]
-    return -np.asarray((n * shift**2 - 2 * shift * rest).sum(axis=1) / people["error"].sum())

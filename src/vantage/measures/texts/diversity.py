@@ -26,7 +26,8 @@ def text_diversity(
     Self-BLEU is the mean BLEU of each text against all the others (Zhu et al. 2018); lower is more varied. The entropy
     of the distribution of n-grams is in bits (Zhang et al. 2018); higher is more varied. The size is that of the
     smallest group unless given: `texts` for Self-BLEU, and as many n-grams as the smallest group has for the entropies.
-    Each number is the mean over `repeats` samples, with the range that holds 95 % of them. `of` is how many texts the group has in all.
+    Each number is the mean over `repeats` samples, with the range that holds 95 % of them. `of` is how many texts the
+    group has in all.
 
     >>> texts = ["red fox runs", "blue sky", "old sea"] + ["same words here"] * 2
     >>> result = pl.DataFrame({"condition": ["a"] * 3 + ["b"] * 2, "text": texts})
