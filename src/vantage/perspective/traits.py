@@ -99,10 +99,9 @@ def label_change(predictions: pl.DataFrame, corpus: Corpus, trait: str, question
     """How often the label of a text changes with a trait: in the predictions, and among the people themselves.
 
     Only texts whose users have two or more values of the trait count. `between` is the chance that two users with
-    different values get different labels, averaged over texts: differences between users who share a value do not
-    enter it, so it is an effect of the trait as far as it is one. `texts` is the share of texts on which not all
-    labels are equal, and `annotations` the number of such texts over the number of annotations, which is how the
-    PersEval paper counts: it cannot exceed texts/annotations and so cannot be compared between corpora.
+    different values get different labels, averaged over texts. `texts` is the share of texts on which not all labels
+    are equal, and `annotations` the number of such texts over the number of annotations, as the PersEval paper counts:
+    it cannot exceed texts/annotations, so it cannot be compared between corpora.
     """
     known_trait(corpus, trait)
     users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("group")).drop_nulls()
@@ -142,9 +141,9 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
     """How far predicted labels lie from those of the people they stand for, text by text, for each value of a trait.
 
     Jensen–Shannon over the users of a value who judged a text, averaged over texts that users with two or more values
-    judged: the divergence in bits (0 to 1) and nats, and its square root in nats (0 to 0.833), which the PersEval
-    paper prints. All are distances: *lower* is closer. Where most texts have one user per value, they tell no more
-    than the error rate, given beside them. A prediction that could not be read counts as a label of its own.
+    judged: the divergence in bits and nats, and its square root in nats, which the PersEval paper prints. *Lower* is
+    closer. Where most texts have one user per value, they tell no more than the error rate beside them. A prediction
+    that could not be read counts as a label of its own.
     """
     known_trait(corpus, trait)
     users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("value_of")).drop_nulls()

@@ -223,8 +223,7 @@ def rationale_similarity(
     """How alike a model's reasons are to those of people, with all people's reasons as references.
 
     One row per group, `model`, `metric` and `pairs` (see `rationale_agreement`); the baselines draw from the model's
-    own rationales. BLEU counts matches with any reference; the other metrics take the most similar one. Models are
-    the raters of the kind `model` or `persona` unless named, people those of the kind `person`.
+    own rationales. BLEU counts matches with any reference; the other metrics take the most similar one.
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": ["p", "m"] * 2, "value": [1, 2, 1, 2],
     ...                       "rationale": ["he blames the office", "the office", "she hopes for rain", "rain"]})

@@ -46,15 +46,11 @@ def embedding_similarity(pairs: Sequence[Pair], encode: Encode) -> Floats:
 
 @dataclass(frozen=True)
 class BertScore:
-    """BERTScore F1 (Zhang et al. 2020) by the package bert-score, with any Transformers encoder.
+    """BERTScore F1 (Zhang et al. 2020) by the package bert-score, with any Transformers encoder (a folder or hub name).
 
     Every token is paired with the most similar one on the other side; of several references the highest F1 counts.
-
-    Args:
-        model: A folder or hub name.
-        layers: From which layer the token vectors are taken; the package knows the best one of many models.
-        baseline: The mean score of unrelated texts, if scores should be put on a scale on which that is 0 and identity
-            is 1: (F − b) / (1 − b).
+    `layers` is the layer whose token vectors are taken; the package knows the best one of many models. With a
+    `baseline`, the mean score of unrelated texts, that is 0 and identity 1: (F − b) / (1 − b).
     """
 
     model: str

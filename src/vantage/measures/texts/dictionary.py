@@ -222,10 +222,7 @@ class Dictionary:
     ) -> Match | None:
         """A word's entries, by the first stage that finds any; null when none does.
 
-        Args:
-            word: The word or phrase.
-            parts: The parts of speech to try as lemmas, most likely first.
-            lemmatize: From a word and parts of speech to lemmas.
+        `parts` are the parts of speech to try as lemmas, most likely first.
         """
         asked = plain(word)
         negation = None if asked in _WHOLE or asked in self.words else _NEGATION.match(asked)

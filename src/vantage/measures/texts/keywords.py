@@ -31,8 +31,8 @@ PARTS: Final[Mapping[str, tuple[PartOfSpeech, ...]]] = {
 def matched(keywords: pl.DataFrame, dictionary: Dictionary, *, lemmatize: Lemmatize = lemmas) -> pl.DataFrame:
     """Keywords with what the dictionary says of them: one row per occurrence and dimension.
 
-    `keywords` has a column `keyword`; a column `about` (a key of `PARTS`) tells which part of speech to expect. An
-    occurrence that is not found has one row, with a null `stage`. `occurrence` numbers the rows of `keywords`.
+    A column `about` (a key of `PARTS`) tells which part of speech to expect. A `keyword` that is not found has one row,
+    with a null `stage`. `occurrence` numbers the rows of `keywords`.
 
     >>> words = pl.DataFrame({"item": ["a", "a"], "keyword": ["Friendly", "tall"]})
     >>> small = Dictionary.of({"Sociability": {"high": ["friendly"]}})
@@ -64,10 +64,10 @@ def matched(keywords: pl.DataFrame, dictionary: Dictionary, *, lemmatize: Lemmat
 
 
 def coverage(matches: pl.DataFrame, *, by: By = ()) -> pl.DataFrame:
-    """How many keywords the dictionary knows, stage after stage.
+    """How many keywords the dictionary knows, stage after stage, in a result of `matched`.
 
-    One row per stage: `found` occurrences, the share that is covered with this stage and those before it
-    (`covered`), and the same for different words (`covered_words`). `matches` is a result of `matched`.
+    One row per stage: `found` occurrences, the share that is covered with this stage and those before it (`covered`),
+    and the same for different words (`covered_words`).
 
     >>> words = pl.DataFrame({"keyword": ["kind", "kind", "good natured", "tall"]})
     >>> small = Dictionary.of({"Warmth": {"high": ["kind", "good-natured"]}})

@@ -133,10 +133,9 @@ def similar_phrases(
 ) -> pl.DataFrame:
     """The phrases most like the texts of each class by a sentence encoder, as KeyBERT does (Grootendorst 2020).
 
-    A class is the mean of the vectors of its texts, each encoded by itself, so that no text is cut off for being at
-    the end. The most distinctive phrases by `class_phrases` are the candidates; they are chosen one by one for
-    likeness to the class against likeness to those chosen (maximal marginal relevance, Carbonell and Goldstein 1998):
-    (1 − diversity) · likeness − diversity · greatest likeness to a chosen one. `weight` is the likeness.
+    A class is the mean of the vectors of its texts. The most distinctive phrases by `class_phrases` are the candidates,
+    chosen one by one by (1 − diversity) · likeness to the class − diversity · greatest likeness to a chosen one
+    (maximal marginal relevance, Carbonell and Goldstein 1998). `weight` is the likeness.
     """
     if not 0 <= diversity <= 1:
         raise InputError(f"the diversity {diversity} does not lie between 0 and 1", remedy="use 0.3")
