@@ -170,19 +170,19 @@ def k_table(points: Floats, *, most: int = 8, references: int = 20, seed: int = 
     chosen = 1
     if counts:
         with one_thread():
-            found = _silhouettes(points, counts, TABLE_STARTS, seed)
+            silhouettes = _silhouettes(points, counts, TABLE_STARTS, seed)
             clouds = [
                 max(_silhouettes(cloud, counts, CLOUD_STARTS, seed).values())
                 for cloud in _without_clusters(points, references, seed)
             ]
             again = _largest_again(points, counts, references, seed)
         error = np.std(clouds, ddof=1) * np.sqrt(1 + 1 / references)
-        p = {k: float(stats.t.sf((one - np.mean(clouds)) / error, references - 1)) for k, one in found.items()}
+        p = {k: float(stats.t.sf((one - np.mean(clouds)) / error, references - 1)) for k, one in silhouettes.items()}
         rows += [
             {"k": k, "silhouette": one, "p": p[k], "again": again.get(k, 0.0) if again else None}
-            for k, one in found.items()
+            for k, one in silhouettes.items()
         ]
-        best = max(found, key=lambda k: found[k])
+        best = max(silhouettes, key=lambda k: silhouettes[k])
         chosen = best if p[best] < LEVEL else 1
     schema = {"k": pl.Int64, **dict.fromkeys(("silhouette", "p", "again"), pl.Float64)}
     return pl.DataFrame(rows, schema=schema).with_columns((pl.col("k") == chosen).alias("chosen"))
@@ -203,8 +203,8 @@ def _largest_again(points: Floats, counts: Sequence[int], parts: int, seed: int)
         some = points[rng.permutation(len(points))[:size]]
         possible = [k for k in counts if k < min(size, len(np.unique(some, axis=0)))]
         if possible:
-            found = _silhouettes(some, possible, CLOUD_STARTS, seed)
-            best.append(max(found, key=lambda k: found[k]))
+            silhouettes = _silhouettes(some, possible, CLOUD_STARTS, seed)
+            best.append(max(silhouettes, key=lambda k: silhouettes[k]))
     return {k: best.count(k) / len(best) for k in set(best)}
 
 

@@ -191,8 +191,8 @@ def explained(one: Evaluated) -> Rows:
     task = one.task
     if not task.traits:
         return
-    found = groups(task.people.filter(question=task.question), traits=list(task.traits))
-    for (trait,), part in found.partition_by("trait", as_dict=True, maintain_order=True).items():
+    analysed = groups(task.people.filter(question=task.question), traits=list(task.traits))
+    for (trait,), part in analysed.partition_by("trait", as_dict=True, maintain_order=True).items():
         tested = part.filter(pl.col("p").is_not_null()).sort("p").head(1)
         row: dict[str, Any] = {"trait": trait, "users": part.filter(pl.col("row") != "missing")["raters"].sum()}
         if tested.is_empty():
