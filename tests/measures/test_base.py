@@ -234,3 +234,11 @@ def test_no_module_has_the_name_of_a_measure() -> None:
 def test_one_row_per_rater_with_its_interval(name: str) -> None:
     rows = find(name).function(vantage.demo_corpus(), by=["question", "rater"])
     assert len(rows.unique(["question", "rater"])) == 27
+
+
+@pytest.mark.parametrize(("name", "now"), MOVED.items())
+def test_a_measure_that_became_an_option_says_so(name: str, now: str) -> None:
+    with pytest.raises(InputError, match=f"there is no measure '{name}'; it is now {now}"):
+        find(name)
+    measure, option, value = now.split()
+    assert value in (find(measure).choices[option.removeprefix("--")] or ())

@@ -214,7 +214,7 @@ def test_a_question_that_no_two_models_answered_gets_a_reason() -> None:
             "'m0' answered 0 of those that people did",
         ),
         (lambda f: f, {"raters": ["m0", "m7"]}, "there is no rater 'm7'"),
-        (lambda f: f.drop("kind"), {}, "does not say which raters are people"),
+        (lambda f: f.drop("kind"), {}, "which raters are models and which are people"),
         (lambda f: f, {"prices": {"m0": 1.0}}, "no price of m1"),
         (lambda f: f, {"show": "vote"}, "did you mean 'votes'"),
         (lambda f: f.with_columns(value=pl.lit(1.0)), {}, "all answers are the same"),

@@ -18,11 +18,12 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import ItemIntervalOptions
-from vantage.measures.parts import Part, names, parts
+from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column
 from vantage.measures.rationale.semantic import OVERLAP, Likeness, Score
 from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval, named
+from vantage.measures.scoring.references import sides_of
 from vantage.measures.texts.phrases import Encode
 
 Direction: TypeAlias = Literal["both", "ordered"]
@@ -192,7 +193,7 @@ def rationale_agreement(
     how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=rationale_column(data)):
-        reasons = with_rationales(part)
+        reasons = with_rationales(part.frame)
         chance: dict[str, Any] = {"draws": draws, "writer": writer, "with_itself": with_itself}
         without = len(part.frame) - len(reasons)
         rows += _scored(part.key, peer_pairs(reasons, direction), reasons, likeness, how, without, **chance)
@@ -233,17 +234,9 @@ def rationale_similarity(
     """
     likeness = Likeness(names(metric), weights or {}, encode, bertscore)
     how = Resampling(**resampling)
-    with_kind = has_column(data, "kind")
-    if not with_kind and (models is None or people is None):
-        raise InputError("nothing says which raters are models", remedy="name them with the options models and people")
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=[*rationale_column(data), *(["kind"] if with_kind else [])]):
-        reasons = with_rationales(part)
-        kind = pl.col("kind").cast(pl.String) if with_kind else pl.lit("")
-        chosen = reasons.filter(
-            pl.col("rater").is_in(models) if models is not None else kind.is_in(["model", "persona"])
-        )
-        known = reasons.filter(pl.col("rater").is_in(people) if people is not None else kind == "person")
+    for part in parts(data, by, extra=[*rationale_column(data), *(["kind"] if has_column(data, "kind") else [])]):
+        known, chosen = (with_rationales(side) for side in sides_of(part.frame, models, people))
         for model in chosen["rater"].unique().sort():
             mine = chosen.filter(pl.col("rater") == model)
             left = part.frame.filter(pl.col("rater") == model)
@@ -259,9 +252,9 @@ def rationale_column(data: Judgments) -> list[str]:
     return ["rationale"]
 
 
-def with_rationales(part: Part) -> pl.DataFrame:
-    """The judgments of a group that have a rationale, whatever their status."""
-    return part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
+def with_rationales(frame: pl.DataFrame) -> pl.DataFrame:
+    """The judgments that have a rationale, whatever their status."""
+    return frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
 
 
 def _scored(

@@ -147,7 +147,7 @@ def rationale_form(
     how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=[*needed, *([source] if with_source else [])]):
-        reasons = with_rationales(part)
+        reasons = with_rationales(part.frame)
         about = reasons[source].cast(pl.String).fill_null("").to_list() if with_source else [""] * len(reasons)
         values = form(reasons["rationale"].to_list(), about)
         for name in properties:
