@@ -99,8 +99,11 @@ HELPERS = {
 }
 """What other packages use beside measures: types, intervals, how results are shown, and tools for texts and panels."""
 
-MOVED = {"bands": "aggregate --per band", "scaling-split-half": "scaling --show reliability"}
-"""Measures that became an option of another one, and how they are asked for now."""
+RENAMED = {
+    "bands": "aggregate with per=band",
+    "scaling-split-half": "scaling with show=reliability",
+}
+"""What answers the question of a measure that is gone."""
 
 __all__ = ["find", "registry", *HOMES]  # noqa: PLE0604
 
@@ -118,8 +121,8 @@ def find(name: str) -> "Measure":
         import_module(home)
         if name in REGISTRY:
             return REGISTRY[name]
-    if (now := MOVED.get(name)) is not None:
-        raise InputError(f"there is no measure '{name}'", remedy=f"it is now {now}")
+    if (now := RENAMED.get(name.replace("_", "-"))) is not None and name not in REGISTRY:
+        raise InputError(f"there is no measure '{name}' any more", remedy=f"{now} answers the same question")
     return _loaded().get(name) or PLUGINS.find(name)
 
 

@@ -271,7 +271,7 @@ def scaling(
         raise InputError(f"prior {prior} is not above 0", remedy="use 0.5")
     if splits < 1:
         raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
-    bootstrap = Resampling(ci, "auto", resamples, confidence, seed, OVER)
+    bootstrap = Resampling(ci, resamples=resamples, confidence=confidence, seed=seed, over=OVER)
     rows: list[dict[str, Any]] = []
     for row, made in compared(data, by, worst):
         how = bootstrap.chosen(several_items(pl.DataFrame({"rater": made.rater, "item": made.unit})))
