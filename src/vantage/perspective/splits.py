@@ -300,19 +300,26 @@ def split(
     method: Method = "balanced",
     seed: int = 42,
 ) -> Split:
-    """Parts a corpus of people into training, adaptation and test pairs; the same seed gives the same test set.
+    """Parts a corpus into training, adaptation and test pairs.
 
-    `named` users are known by their traits; of `unnamed` ones only adaptation tells something. `adaptation` says what
-    becomes of the annotations that test users give beforehand: dropped, added to training, or kept apart. If the split
-    is `extended`, texts of the test set may be in training, judged by others. `test_users` is the share of people to be
-    tested for, in proportion to the values of `stratify`. `adaptation_items` is how many texts each test user has
-    judged beforehand; a text drawn for one is an adaptation text for all. `test_texts` is the share of texts that may
-    be tested: all, or 0.3 where the test users judged nine tenths of all texts.
-
-    The methods `perseval`, `perseval-md` and `perseval-dense` draw exactly as the library PersEval does (for most
-    corpora, for MD-Agreement, and for BREXIT with `stratify` its group), with its sizes. `released` tests the items
-    whose column `split` says test, and trains on the others. `crossed` tests all pairs, for raters that learn from
-    nobody.
+    Args:
+        corpus: A corpus whose raters are people.
+        question: Which question; it may be left out where there is one.
+        users: `named` users are known by their traits; of `unnamed` ones only adaptation tells something.
+        adaptation: What becomes of the annotations that test users give beforehand: dropped, added to training,
+            or kept apart to be used at test time.
+        extended: Whether texts of the test set may be in training, judged by other people.
+        test_users: The share of people to be tested for.
+        adaptation_items: How many texts each test user has judged beforehand. A text drawn for one user is an
+            adaptation text for all, since it would otherwise be in training and in the test set.
+        test_texts: The share of texts that may be tested. By default all, or 0.3 where the test users judged
+            nine tenths of all texts, since nothing would be left to train on.
+        stratify: A trait of which the test users must have the values in proportion.
+        method: `balanced` is the above. `perseval`, `perseval-md` and `perseval-dense` draw exactly as the library
+            PersEval does (for most corpora, for MD-Agreement, and for BREXIT with `stratify` its group): sizes are
+            its own. `released` tests the items whose column `split` says test, and trains on the others. `crossed`
+            tests all pairs, for raters that learn from nobody.
+        seed: Same seed, same test set.
 
     >>> from vantage import demo_corpus
     >>> print(split(demo_corpus(), question="trust", adaptation="test", adaptation_items=2))
