@@ -17,7 +17,7 @@ PUBLIC = {
     """,
     "vantage.measures": """
         ac1 accuracy aggregate alpha alt_test ambiguity audit balanced_gain calibration cohen compare competence
-        components confusion correlate d_study defensible dif difference distance entropy error_gaps
+        components confusion correlate d_study defensible dif difference distance entropy error_gaps expectations
         explain facets find fleiss g_study groups icc mean needed_raters opposed_items opt_outs pairwise panel
         population prevalence randolph ranks rater_matrix rater_quality rationale_agreement rationale_form
         rationale_similarity refusals registry regress scaling scott set_alpha soft_labels

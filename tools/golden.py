@@ -250,8 +250,8 @@ def second() -> pl.DataFrame:
 
 
 CORPORA: Final = {made.__name__: made for made in (gaps, models, nominal, best_worst, sets, presented, second)}
-OWN: Final = {"scaling": "best_worst", "set-alpha": "sets", "audit": "presented",
-              "g-study": "presented", "balanced-gain": "presented", "defensible": "second"}  # fmt: skip
+OWN: Final = {"scaling": "best_worst", "set-alpha": "sets", "audit": "presented", "g-study": "presented",
+              "balanced-gain": "presented", "expectations": "gaps", "defensible": "second"}  # fmt: skip
 """Measures that need a table of their own."""
 
 
@@ -287,6 +287,7 @@ NEEDED: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "alt-test": ({"min_items": 10},),
     "scaling": ({}, {"show": "reliability"}),
     "panel": ({}, {"show": "matrix"}),
+    "expectations": ({"question": "trust", "others": "warmth"},),
 }
 """The options with which a measure is called, where the default is not enough."""
 

@@ -139,6 +139,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "dif": {"between": "trait"},
     "distance": {"between": "trait"},
     "error-gaps": {"traits": ["trait"], "level": "ordinal"},
+    "expectations": {
+        "data": pl.concat([_judged(n).with_columns(question=pl.lit(str(n))) for n in (0, 1)]),
+        "question": "0",
+        "others": "1",
+    },
     "explain": {"traits": "trait", "permutations": 9},
     "groups": {"traits": "trait"},
     "panel": {"level": "ordinal"},

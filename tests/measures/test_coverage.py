@@ -68,7 +68,7 @@ def test_the_simulators_import_nothing_of_what_they_judge() -> None:
 def test_every_measure_with_an_interval_or_a_test_is_in_the_table() -> None:
     judged = {line.measure.split(",")[0] for line in lines()} | {"icc"}
     tables_of_their_own = {"audit", "balanced-gain"}  # benchmarks/audit.py
-    own_tests = {"population", "whose-label", "defensible"}  # tests/measures/targets and scoring
+    own_tests = {"population", "whose-label", "expectations", "defensible"}  # tests/measures/targets and scoring
     texts = {"rationale-agreement", "rationale-similarity", "rationale-form"}
     for name, known in registry().items():
         if known.built_in and "confidence" in known.options:

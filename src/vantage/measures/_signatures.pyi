@@ -349,6 +349,16 @@ def error_gaps(
     confidence: float = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
+def expectations(
+    data: Judgments,
+    *,
+    question: str | None = ...,
+    others: str | None = ...,
+    raters: Sequence[str] | None = ...,
+    people: Sequence[str] | None = ...,
+    per: Literal['score', 'item'] = ...,
+    **shared: Unpack[ItemInterval],
+) -> pl.DataFrame: ...
 def mean(
     data: Judgments,
     *,
