@@ -184,7 +184,7 @@ INTERVALS: Final[dict[str, Rows]] = {
     "refusals": _of(measures.refusals, lambda f: _opted_out(f, "refused"), by=()),
     "split-items": _of(measures.split_items),
     "opposed-items": _opposed,
-    "bands": _of(measures.bands, where={"band": "low"}),
+    "aggregate, bands": _of(measures.aggregate, method="signs", ties="neutral", per="band", where={"band": "low"}),
     "distance": _of(measures.distance, lambda f: people(f, "group"), between="group", relabellings=1),
     "accuracy, mae": _of_model(measures.accuracy, raters=[MODEL], reference="mean", metric="mae"),
     "accuracy, precision": _precision,
@@ -198,7 +198,7 @@ INTERVALS: Final[dict[str, Rows]] = {
     "rater-matrix": _pair,
 }
 """How each interval is made from a table of a design."""
-ITEMS_ONLY: Final = ("bands", "calibration", "correlate", "ranks", "rater-quality", "rater-matrix")
+ITEMS_ONLY: Final = ("aggregate, bands", "calibration", "correlate", "ranks", "rater-quality", "rater-matrix")
 """Intervals that are about other items alone, by their definition: the last two are of single raters."""
 PAIRS: Final = ("cohen", "scott")
 """Their population is a table in which everyone judges everything."""
@@ -374,12 +374,14 @@ def _scored(seed: int, method: Any, raters: int) -> dict[str, float]:
 
 @cache
 def _true_reliability(raters: int) -> float:
-    rows = (measures.scaling_split_half(compared(10_000 + n, raters), ci="none", splits=20) for n in range(200))
+    rows = (
+        measures.scaling(compared(10_000 + n, raters), show="reliability", ci="none", splits=20) for n in range(200)
+    )
     return float(np.mean([row["estimate"][0] for row in rows]))
 
 
 def _halved(seed: int, raters: int) -> dict[str, float]:
-    rows = measures.scaling_split_half(compared(seed, raters), splits=20, seed=seed)
+    rows = measures.scaling(compared(seed, raters), show="reliability", splits=20, seed=seed)
     return {"reliability, held": _within(rows, _true_reliability(raters))}
 
 
@@ -451,8 +453,8 @@ CASES: Final[dict[str, tuple[str, Callable[[int], dict[str, float]], int]]] = {
     "best–worst scaling, 12 raters": ("scaling", partial(_scored, method="counts", raters=12), 1),
     "best–worst scaling, 30 raters": ("scaling", partial(_scored, method="counts", raters=30), 1),
     "Bradley–Terry, 30 raters": ("scaling", partial(_scored, method="bradley-terry", raters=30), 5),
-    "split-half of scaling, 12 raters": ("scaling-split-half", partial(_halved, raters=12), 1),
-    "split-half of scaling, 30 raters": ("scaling-split-half", partial(_halved, raters=30), 1),
+    "split-half of scaling, 12 raters": ("scaling", partial(_halved, raters=12), 1),
+    "split-half of scaling, 30 raters": ("scaling", partial(_halved, raters=30), 1),
     "set-alpha, 20 raters": ("set-alpha", partial(_sets, items=80, raters=20), 1),
     "set-alpha, 60 raters": ("set-alpha", partial(_sets, items=150, raters=60), 1),
     "panel, 3 models, 150 items": ("panel", partial(_voted, correlation=0.0, members=3, items=150), 1),

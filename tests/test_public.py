@@ -16,18 +16,18 @@ PUBLIC = {
         rate raters read report studies to_pandas
     """,
     "vantage.measures": """
-        ac1 accuracy aggregate alpha alt_test ambiguity audit balanced_gain bands calibration cohen compare competence
+        ac1 accuracy aggregate alpha alt_test ambiguity audit balanced_gain calibration cohen compare competence
         components confusion correlate d_study defensible dif difference distance entropy error_gaps expectations
         explain facets find fleiss g_study groups icc mean needed_raters opposed_items opt_outs pairwise panel
         population prevalence randolph ranks rater_matrix rater_quality rationale_agreement rationale_form
-        rationale_similarity refusals registry regress scaling scaling_split_half scott set_alpha soft_labels
+        rationale_similarity refusals registry regress scaling scott set_alpha soft_labels
         split_half split_items unanimity whose_label
     """,
     "vantage.report": "Column Dialogue Figure Finding Published Report Result Section Table published_table",
     "vantage.studies": "Context Study find names option preview run",
     "vantage.perspective": """
-        Evaluation Split ablation advantage alignment average_user below calibration evaluate
-        explained gaps jury label_change minority_gap passport shared_task split stood_for vote
+        Evaluation Split ablation advantage alignment average_user below evaluate
+        gaps label_change minority_gap passport shared_task split stood_for vote
     """,
 }
 

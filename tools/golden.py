@@ -250,9 +250,8 @@ def second() -> pl.DataFrame:
 
 
 CORPORA: Final = {made.__name__: made for made in (gaps, models, nominal, best_worst, sets, presented, second)}
-OWN: Final = {"scaling": "best_worst", "scaling-split-half": "best_worst", "set-alpha": "sets", "audit": "presented",
-              "g-study": "presented", "balanced-gain": "presented", "expectations": "gaps",
-              "defensible": "second"}  # fmt: skip
+OWN: Final = {"scaling": "best_worst", "set-alpha": "sets", "audit": "presented", "g-study": "presented",
+              "balanced-gain": "presented", "expectations": "gaps", "defensible": "second"}  # fmt: skip
 """Measures that need a table of their own."""
 
 
@@ -286,6 +285,7 @@ NEEDED: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "entropy": ({}, {"per": "item"}),
     "accuracy": ({}, {"metric": "mae"}, {"metric": "f1_macro"}),
     "alt-test": ({"min_items": 10},),
+    "scaling": ({}, {"show": "reliability"}),
     "panel": ({}, {"show": "matrix"}),
     "expectations": ({"question": "trust", "others": "warmth"},),
 }

@@ -71,7 +71,7 @@ def test_options_that_measures_share_have_one_name_and_one_order() -> None:
         # `weights` are those of raters; where it once meant the penalties of disagreements, it is refused by name.
         assert not RENAMED.keys() & known.options.keys() - {"method", "weights"}, name
         assert not {"weights", "agreement_weights"} <= known.options.keys(), name
-        estimators = {"aggregate", "bands", "competence", "needed-raters", "scaling", "scaling-split-half"}
+        estimators = {"aggregate", "competence", "needed-raters", "scaling"}
         assert "method" not in known.options or name in estimators, f"{name}: `method` names an estimator"
 
 
@@ -155,7 +155,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "rationale-similarity": {"encode": lambda texts: np.array([[len(text), text.count("1")] for text in texts])},
     "regress": {"on": "genre", "data": _judged().with_columns(genre=pl.col("item").str.slice(1).cast(pl.Int64) % 2)},
     "scaling": {"data": calibration_rows.compared(0, 12)},
-    "scaling-split-half": {"data": calibration_rows.compared(0, 12), "splits": 5},
     "whose-label": {"traits": "trait", "permutations": 9},
     "set-alpha": {"data": simulators.sets(np.random.default_rng(0), 20, 12, 4)},
 }
@@ -240,3 +239,9 @@ def test_no_module_has_the_name_of_a_measure() -> None:
 def test_one_row_per_rater_with_its_interval(name: str) -> None:
     rows = find(name).function(vantage.demo_corpus(), by=["question", "rater"])
     assert len(rows.unique(["question", "rater"])) == 27
+
+
+@pytest.mark.parametrize(("name", "now"), measures.RENAMED.items())
+def test_a_measure_that_is_gone_says_what_answers_now(name: str, now: str) -> None:
+    with pytest.raises(InputError, match=f"there is no measure '{name}' any more; {now} answers"):
+        find(name)

@@ -13,7 +13,7 @@ from scipy.stats import wasserstein_distance
 import vantage
 from tests.perspective.conftest import made
 from vantage import Corpus, InputError, Instrument, Scale
-from vantage.perspective import calibration, shared_task, split
+from vantage.perspective import shared_task, split
 from vantage.perspective.scoring import TaskAnswers, answered
 from vantage.perspective.splits import people_pairs
 from vantage.report.leaderboard import UNREAD, leaderboard
@@ -269,26 +269,6 @@ def test_equal_systems_are_seldom_told_apart() -> None:
         _, pairs = leaderboard(systems_of(corpus, {"a": 0.4, "b": 0.4}, seed), "perspectivist")
         apart += pairs["p"].item() < 0.05
     assert apart <= 9
-
-
-def test_probabilities_are_calibrated_or_not() -> None:
-    rng = np.random.default_rng(0)
-    corpus = made(10, 40, 30)
-    pairs = pairs_of(corpus)
-    chance = rng.choice([0.05, 0.45, 0.85], len(pairs))
-    judged = pairs.with_columns(
-        question=pl.lit("seen"), value=pl.Series((rng.random(len(pairs)) < chance).astype(float))
-    )
-    planted = Corpus(corpus.items, corpus.raters, judged, corpus.instruments)
-    given = pairs.select("item", "rater").with_columns(
-        pl.Series("probabilities", np.column_stack([1 - chance, chance]).tolist())
-    )
-    table = calibration(given, planted, question="seen").filter(pl.col("answer") == "b")
-    assert table["predicted"].to_list() == pytest.approx([0.05, 0.45, 0.85])
-    assert table["observed"].to_list() == pytest.approx([0.05, 0.45, 0.85], abs=0.15)
-    assert table["annotations"].sum() == len(pairs)
-    with pytest.raises(InputError, match="labels have no probabilities"):
-        calibration(pairs, planted)
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ from tests.perspective.conftest import made
 from vantage import Corpus
 from vantage.perspective import Evaluation, Split, advantage, evaluate, passport, split
 from vantage.perspective.splits import people_pairs
-from vantage.perspective.traits import explained
 
 
 def test_a_model_that_doubles_a_difference_is_found_out() -> None:
@@ -126,18 +125,3 @@ def test_gains_are_seen_when_all_pairs_are_asked() -> None:
             seen[gain] += advantage(scored(knowing), withheld, "b")["p"] < 0.05
     assert seen[0.0] <= 3
     assert min(seen[0.02], seen[0.06], seen[0.09]) >= 12, seen
-
-
-def test_a_trait_that_matters_gains_and_one_that_does_not_gains_nothing() -> None:
-    rng = np.random.default_rng(2)
-    corpus = made(40, 30, 30)
-    sides = dict(corpus.raters.select("rater", "side").iter_rows())
-    judged = corpus.judgments.with_columns(
-        value=pl.Series([float(rng.random() < (0.8 if sides[r] == "left" else 0.2)) for r in corpus.judgments["rater"]])
-    )
-    raters = corpus.raters.with_columns(coin=pl.Series(rng.permutation(["h", "t"] * 20)))
-    found = explained(Corpus(corpus.items, raters, judged, corpus.instruments))
-    gains = dict(found.select("trait", "gain").iter_rows())
-    assert gains["side"] > 0.25
-    assert gains["coin"] < 0.03
-    assert gains["country"] is None

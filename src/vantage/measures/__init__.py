@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vantage._lazy import attach
+from vantage.errors import InputError
 from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ HOMES = {
         "reliability.split_half": ["split_half"],
         "reliability.needed_raters": ["needed_raters"],
         "reliability.rater_quality": ["rater_quality"],
-        "aggregation.labels": ["aggregate", "bands", "soft_labels", "competence"],
+        "aggregation.labels": ["aggregate", "soft_labels", "competence"],
         "variation.spread": ["entropy", "ambiguity", "split_items", "opposed_items"],
         "variation.distances": ["distance"],
         "variation.refusals": ["refusals"],
@@ -42,7 +43,7 @@ HOMES = {
         "relations.ranks": ["ranks"],
         "relations.compare": ["compare"],
         "relations.groups": ["groups"],
-        "comparisons.scores": ["scaling", "scaling_split_half"],
+        "comparisons.scores": ["scaling"],
         "reliability.components": ["components", "d_study"],
         "audits.effects": ["audit"],
         "audits.g_study": ["g_study", "balanced_gain"],
@@ -100,6 +101,12 @@ HELPERS = {
 }
 """What other packages use beside measures: types, intervals, how results are shown, and tools for texts and panels."""
 
+RENAMED = {
+    "bands": "aggregate with per=band",
+    "scaling-split-half": "scaling with show=reliability",
+}
+"""What answers the question of a measure that is gone."""
+
 __all__ = ["find", "registry", *HOMES]  # noqa: PLE0604
 
 
@@ -116,6 +123,8 @@ def find(name: str) -> "Measure":
         import_module(home)
         if name in REGISTRY:
             return REGISTRY[name]
+    if (now := RENAMED.get(name.replace("_", "-"))) is not None and name not in REGISTRY:
+        raise InputError(f"there is no measure '{name}' any more", remedy=f"{now} answers the same question")
     return _loaded().get(name) or PLUGINS.find(name)
 
 

@@ -22,13 +22,12 @@ from vantage.measures.models.facets import Show as FacetsShow, Unconnected
 from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction, adjusted as adjusted, permutation_p as permutation_p, share_beyond as share_beyond
 from vantage.measures.option_text import parse_options as parse_options, parse_words as parse_words, values_of as values_of
-from vantage.measures.panels.panel import Show as PanelShow, with_panel as with_panel
+from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Part as Part, Rounding, linked_values as linked_values
 from vantage.measures.presentation import Against as Against, Column as Column, Extremes as Extremes, Fact as Fact, View as View
 from vantage.measures.rater_variance import several_items as several_items
 from vantage.measures.ratings import By, Floats as Floats, Ints as Ints, ItemSources, Judgments as Judgments, UNIT as UNIT, by_columns as by_columns, canonical as canonical, has_column as has_column, level_of as level_of, questions_apart as questions_apart
 from vantage.measures.rationale.agreement import Direction, Writer
-from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import BertScore as BertScore, Likeness as Likeness, Score
 from vantage.measures.rationale.topics import topics as topics
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, midranks as midranks, p_value as p_value, weighted_correlation as weighted_correlation
@@ -207,18 +206,7 @@ def aggregate(
     rounding: Rounding = ...,
     coarse: bool = ...,
     neutral: float | None = ...,
-    seed: int = ...,
-    **shared: Unpack[Whose],
-) -> pl.DataFrame: ...
-def bands(
-    data: Judgments,
-    *,
-    by: By = ...,
-    method: Method = ...,
-    ties: Ties = ...,
-    rounding: Rounding = ...,
-    coarse: bool = ...,
-    neutral: float | None = ...,
+    per: Literal['item', 'band'] = ...,
     confidence: float = ...,
     seed: int = ...,
     **shared: Unpack[Whose],
@@ -316,7 +304,6 @@ def accuracy(
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
     match: By = ...,
-    per: Literal['mean', 'person'] = ...,
     skill: bool = ...,
     **shared: Unpack[PlainInterval],
 ) -> pl.DataFrame: ...
@@ -457,23 +444,10 @@ def scaling(
     method: Scoring = ...,
     worst: str = ...,
     prior: float = ...,
-    ci: Over = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    **shared: Unpack[Whose],
-) -> pl.DataFrame: ...
-def scaling_split_half(
-    data: Judgments,
-    *,
-    by: By = ...,
-    method: Scoring = ...,
-    worst: str = ...,
-    prior: float = ...,
-    correlation: Correlation = ...,
-    spearman_brown: bool = ...,
+    show: Literal['scores', 'reliability'] = ...,
     splits: int = ...,
     ci: Over = ...,
+    resamples: int = ...,
     confidence: float = ...,
     seed: int = ...,
     **shared: Unpack[Whose],
@@ -593,11 +567,7 @@ def alt_test(
     alignment: Alignment | None = ...,
     level: Level | None = ...,
     epsilon: float = ...,
-    test: Literal['t', 'wilcoxon'] | None = ...,
-    correction: Correction = ...,
-    q: float = ...,
     min_items: int = ...,
-    min_people: int = ...,
     match: By = ...,
     traits: Sequence[str] | None = ...,
     per: Literal['model', 'person'] = ...,
@@ -611,7 +581,6 @@ def panel(
     people: Sequence[str] | None = ...,
     show: PanelShow = ...,
     prices: Mapping[str, float] | None = ...,
-    writer: str | None = ...,
     level: Level | None = ...,
     ci: Resampled = ...,
     confidence: float = ...,
@@ -623,8 +592,6 @@ def rationale_agreement(
     *,
     by: By = ...,
     metric: str | Sequence[str] = ...,
-    smoothing: Smoothing = ...,
-    tokens: Tokens = ...,
     weights: Mapping[int, Sequence[float]] | None = ...,
     encode: Encode | None = ...,
     bertscore: Score | None = ...,
@@ -641,8 +608,6 @@ def rationale_similarity(
     metric: str | Sequence[str] = ...,
     models: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
-    smoothing: Smoothing = ...,
-    tokens: Tokens = ...,
     weights: Mapping[int, Sequence[float]] | None = ...,
     encode: Encode | None = ...,
     bertscore: Score | None = ...,

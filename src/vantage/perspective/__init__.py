@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from vantage.perspective.fairness import gaps as gaps
     from vantage.perspective.fairness import minority_gap as minority_gap
     from vantage.perspective.passports import passport as passport
-    from vantage.perspective.scoring import calibration as calibration
     from vantage.perspective.scoring import shared_task as shared_task
     from vantage.perspective.splits import Split as Split
     from vantage.perspective.splits import split as split
     from vantage.perspective.traits import ablation as ablation
     from vantage.perspective.traits import alignment as alignment
-    from vantage.perspective.traits import explained as explained
-    from vantage.perspective.traits import jury as jury
     from vantage.perspective.traits import label_change as label_change
     from vantage.perspective.traits import vote as vote
 
@@ -35,9 +32,9 @@ _HOMES = {
     for module, names in {
         "evaluation": ("Evaluation", "evaluate", "stood_for"),
         "fairness": ("advantage", "average_user", "below", "gaps", "minority_gap"),
-        "scoring": ("calibration", "shared_task"),
+        "scoring": ("shared_task",),
         "splits": ("Split", "split"),
-        "traits": ("ablation", "alignment", "explained", "jury", "label_change", "vote"),
+        "traits": ("ablation", "alignment", "label_change", "vote"),
         "passports": ("passport",),
     }.items()
     for name in names

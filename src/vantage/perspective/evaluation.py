@@ -258,21 +258,13 @@ def evaluate(
 ) -> Evaluation:
     """Scores predictions of what each user says of each text.
 
-    Args:
-        predictions: One row per pair: `item`, `rater` (the user), `value`; null where there was no readable answer.
-        people: The split whose test set was predicted, or a corpus, of which every pair must be.
-        question: Which question of a corpus; it may be left out where there is one.
-        traits: Which traits to look at; all that the users of the test set differ in, unless given.
-        undefined: In which groups a class counts when it is averaged over users, texts or trait values. `gold`:
-            where people chose it, so that all systems are averaged over the same groups. `reference`: where it
-            was chosen or predicted, as PersEval does. `zero`, `one`: everywhere, absent classes scoring so.
-        missing: A pair without a prediction is `wrong` for every class, `left_out`, or a `class` of its own as
-            in PersEval, where it adds a class of score 0 to macro averages.
-        resamples: For the intervals; 0 for none.
-        confidence: Of the intervals.
-        seed: Of the resamples.
-        over: What the intervals of pooled scores resample: `users`, to whom results are to hold for others, or
-            `texts`, where there are too few users for that; such an interval speaks of these users only.
+    `predictions` has one row per pair: `item`, `rater` (the user), `value`; null where there was no readable answer.
+    `people` is the split whose test set was predicted, or a corpus. `traits` are all that the users of the test set
+    differ in, unless given. `undefined` says in which groups a class counts when it is averaged: where people chose it
+    (`gold`), where it was chosen or predicted (`reference`, as PersEval does), or everywhere, absent classes scoring
+    `zero` or `one`. A pair without a prediction is `wrong` for every class, `left_out`, or a `class` of its own as in
+    PersEval. `over` says what the intervals of pooled scores resample: `users`, to whom results are to hold for others,
+    or `texts`.
 
     >>> from vantage import demo_corpus
     >>> corpus = demo_corpus()

@@ -25,9 +25,8 @@ from vantage.perspective.tally import ClassCounts
 def gaps(evaluation: Evaluation) -> pl.DataFrame:
     """For whom a model works worse: its errors for the users of each trait value, beside those for all others.
 
-    The analysis is that of `measures.error_gaps` (and so of `groups`), of predictions that were made for single users:
-    the error of a pair is 0 or 1 or, on an ordered scale of more than two labels, the distance of the prediction from
-    the label in lengths of the scale. Values of fewer than five users are described and not tested.
+    The analysis is that of `measures.error_gaps`: the error of a pair is 0 or 1 or, on an ordered scale of more than
+    two labels, the distance of the prediction from the label in lengths of the scale.
     """
     if not evaluation.traits:
         return pl.DataFrame()
@@ -60,9 +59,8 @@ def below(evaluation: Evaluation, threshold: float = 0.5, label: str = "macro") 
 def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.DataFrame:
     """How much more often a model meets judgments that agree with most other people than those that oppose them.
 
-    One row with both shares and their difference. The majority is that of the *other* people of the corpus, so that a
-    judgment never votes for itself; ties, and texts that nobody else judged, are left out. Who opposes most others
-    depends on the text as much as on the user, so the interval spans one over texts and, unless `over` says texts, one
+    One row with both shares and their difference. The majority is that of the *other* people of the corpus; ties, and
+    texts that nobody else judged, are left out. The interval spans one over texts and, unless `over` says texts, one
     over users.
     """
     names = ["with most", "against most"]

@@ -29,19 +29,12 @@ def passport(
 ) -> pl.DataFrame:
     """What a model does with a trait, beside what people with its values do: a stereotype passport.
 
-    For each two values: the mean difference of people's answers to the texts that both judged (`people`), that of the
-    model (`model`), and their distance (`excess`, positive where the model sets the groups further apart than people
-    are). Intervals are for other texts and people. `least` is the smallest excess that would have been seen four times
-    in five. `ratio` is model / people with Fieller's interval (1954), null where people's own difference cannot be told
-    from zero; the `verdict` rests on the excess, which is there for any two groups.
-
-    Args:
-        predictions: `item`, `rater` and `value`. `rater` is a user, who was described by their own traits; or a value
-            of the trait, where each text was put with every value: a counterfactual, in which nothing else differs.
-        corpus: People's answers and traits.
-        trait: Which trait.
-        question: Which question; it may be left out where there is one.
-        confidence: Of the intervals.
+    `predictions` has `item`, `rater` and `value`; `rater` is a user, who was described by their own traits, or a value
+    of the trait, where each text was put with every value. For each two values: the mean difference of people's answers
+    to the texts that both judged (`people`), that of the model (`model`), and their distance (`excess`, positive where
+    the model sets the groups further apart). Intervals are for other texts and people. `least` is the smallest excess
+    that would have been seen four times in five. `ratio` is model / people with Fieller's interval (1954), null where
+    people's own difference cannot be told from zero; the `verdict` rests on the excess.
     """
     known_trait(corpus, trait)
     asked = the_question(corpus, question)

@@ -1,4 +1,4 @@
-"""Predictions read and scored: scores of shared tasks and proper scores with floors, ceilings and skill; calibration.
+"""Predictions read and scored: scores of shared tasks and proper scores with floors, ceilings and skill.
 
 Where one form of predictions is scored as another, the conversion is named in the result (`read_as`).
 """
@@ -216,28 +216,17 @@ def shared_task(
 ) -> pl.DataFrame:
     """Scores of predictions for the annotators of a corpus or of the test part of a split; lower is better.
 
-    * `error_rate`: the share of a text's annotators whose label was missed, averaged over texts;
-    * `absolute_distance`: |predicted − given| over the number of points of the scale, averaged in the same way;
-    * `manhattan`: Σ |p − q| between the two distributions of a text; `wasserstein`: the area between their cumulative
-      distributions, in steps; `cross_entropy`: that of the second edition;
-    * `log_score`, `brier`, `ranked_probability`: proper scores of distributions.
+    `predictions` has `item`, `rater` and `value`; `item`, `rater` and `probabilities`; or `item` and `probabilities`;
+    several questions have a further column `question` and are scored together. `measures` are, by default those of the
+    task and proper ones for distributions: `error_rate`, `absolute_distance` (over the number of points of the scale,
+    or of `steps`, as `divisor` says), `manhattan`, `wasserstein`, `cross_entropy`, `log_score`, `brier` and
+    `ranked_probability` (docs/perspective.md). Soft labels are as they were `released` with the items, often rounded,
+    or `counted`.
 
-    A pair without a readable prediction loses as much as can be, and its text's predicted distribution is that of the
-    others. `floor` is what the best of some raters loses who read no text (`floor_rater`), `ceiling` what one loses who
-    knows exactly how people at large answer each text but not these people; `skill` is the share of the way between.
-    `shuffled_texts` and `shuffled_users` are the scores of the same predictions for other texts and for other users of
-    the text. Intervals are for other texts and people.
-
-    Args:
-        predictions: `item`, `rater` and `value`; `item`, `rater` and `probabilities`; or `item` and `probabilities`.
-            Several questions have a further column `question`.
-        people: The split whose test part was predicted, or a corpus.
-        question: Which question of a corpus, or several that are scored together.
-        measures: Which scores; those of the task and, for distributions, proper ones, unless given.
-        divisor: Of the absolute distance: `points`, as the organisers' scorer has it, or `steps`, one less.
-        targets: Soft labels as they were `released` with the items, often rounded, or `counted`.
-        confidence: Of the intervals.
-        seed: Of what is shuffled.
+    A pair without a readable prediction loses as much as can be. `floor` is what the best of some raters loses who read
+    no text (`floor_rater`), `ceiling` what one loses who knows exactly how people at large answer each text but not
+    these people; `skill` is the share of the way between. `shuffled_texts` and `shuffled_users` are the scores of the
+    same predictions for other texts and for other users of the text. Intervals are for other texts and people.
     """
     parts = []
     for one in [question] if question is None or isinstance(question, str) else question:
@@ -259,23 +248,3 @@ def score_rows(
     wanted = measures or usual_measures(first.scale, first.form)
     rows = [scored.row(name, divisor=divisor, confidence=confidence, seed=seed) for name in wanted]
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys((*NUMBERS, *SHUFFLED), pl.Float64))
-
-
-def calibration(
-    predictions: pl.DataFrame, people: Split | Corpus, *, question: str | None = None, bins: int = 10
-) -> pl.DataFrame:
-    """How often people give an answer that was predicted for them with a probability, in bins of equal width.
-
-    One row per answer and bin: the mean `predicted` probability, the share `observed`, and how many pairs it rests on.
-    """
-    corpus, asked, gold = tested(people, question)
-    part = answered(predictions, gold, corpus, asked)
-    if part.form == "labels":
-        raise InputError("labels have no probabilities to be calibrated", remedy="give a column probabilities")
-    shares, rows = part.at_pairs(part.predicted), []
-    for place, code in enumerate(part.codes):
-        frame = pl.DataFrame({"predicted": shares[:, place], "observed": part.gold == place})
-        frame = frame.with_columns(bin=(pl.col("predicted") * bins).floor().clip(0, bins - 1).cast(pl.Int64))
-        table = frame.group_by("bin").agg(pl.col("predicted", "observed").mean(), pl.len().alias("annotations"))
-        rows.append(table.sort("bin").select(pl.lit(part.scale.label(float(code))).alias("answer"), pl.all()))
-    return pl.concat(rows)

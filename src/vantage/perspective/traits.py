@@ -1,4 +1,4 @@
-"""What traits do to predictions: votes over traits, their ablation, changed labels, alignment with people, juries.
+"""What traits do to predictions: votes over traits, their ablation, changed labels and alignment with people.
 
 A model that is told one trait of a user at a time gives one table of predictions per trait, each with a row per
 ⟨text, user⟩ pair: `item`, `rater`, `value`. These tables, by the names of their traits, are what this module looks
@@ -15,12 +15,10 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError, nearest
-from vantage.measures import Floats, Ints, distance, permutation_p
-from vantage.measures.intervals import blocks
-from vantage.measures.multiplicity import Flags
+from vantage.errors import InputError
+from vantage.measures import distance
 from vantage.perspective.evaluation import evaluate
-from vantage.perspective.splits import Split, known_trait, known_word, people_pairs, the_question
+from vantage.perspective.splits import Split, known_trait, known_word, people_pairs
 
 Ties: TypeAlias = Literal["first", "lowest", "random"]
 ByTrait: TypeAlias = Mapping[str, pl.DataFrame]
@@ -101,10 +99,9 @@ def label_change(predictions: pl.DataFrame, corpus: Corpus, trait: str, question
     """How often the label of a text changes with a trait: in the predictions, and among the people themselves.
 
     Only texts whose users have two or more values of the trait count. `between` is the chance that two users with
-    different values get different labels, averaged over texts: differences between users who share a value do not
-    enter it, so it is an effect of the trait as far as it is one. `texts` is the share of texts on which not all
-    labels are equal, and `annotations` the number of such texts over the number of annotations, which is how the
-    PersEval paper counts: it cannot exceed texts/annotations and so cannot be compared between corpora.
+    different values get different labels, averaged over texts. `texts` is the share of texts on which not all labels
+    are equal, and `annotations` the number of such texts over the number of annotations, as the PersEval paper counts:
+    it cannot exceed texts/annotations, so it cannot be compared between corpora.
     """
     known_trait(corpus, trait)
     users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("group")).drop_nulls()
@@ -144,9 +141,9 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
     """How far predicted labels lie from those of the people they stand for, text by text, for each value of a trait.
 
     Jensen–Shannon over the users of a value who judged a text, averaged over texts that users with two or more values
-    judged: the divergence in bits (0 to 1) and nats, and its square root in nats (0 to 0.833), which the PersEval
-    paper prints. All are distances: *lower* is closer. Where most texts have one user per value, they tell no more
-    than the error rate, given beside them. A prediction that could not be read counts as a label of its own.
+    judged: the divergence in bits and nats, and its square root in nats, which the PersEval paper prints. *Lower* is
+    closer. Where most texts have one user per value, they tell no more than the error rate beside them. A prediction
+    that could not be read counts as a label of its own.
     """
     known_trait(corpus, trait)
     users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("value_of")).drop_nulls()
@@ -179,151 +176,3 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
         .select("trait", pl.exclude("trait"))
         .sort("value")
     )
-
-
-def explained(
-    corpus: Corpus, question: str | None = None, *, folds: int = 10, permutations: int = 1999, seed: int = 0
-) -> pl.DataFrame:
-    """How much of people's disagreement each trait explains: the cross-validated gain over knowing the text alone.
-
-    A person's answer is predicted by the mean of the *other* people's answers to the same text; a trait adds the mean
-    remainder of the people who share its value, learned on other people. `gain` is the share of the squared error
-    that the trait takes away from people it has not seen, so a trait that explains nothing has a gain at or below 0.
-    `p` is the share of permutations, in which people get each other's values of the trait, with a gain as large.
-    A trait that explains little in people should change little in a model.
-    """
-    asked = the_question(corpus, question)
-    pairs = people_pairs(corpus, asked).select(*PAIR, "value").join(corpus.raters, on="rater")
-    total, n = pl.col("value").sum().over("item"), pl.len().over("item")
-    rest = pl.col("value") - (total - pl.col("value")) / (n - 1)
-    people = (
-        pairs.filter(n > 1)
-        .with_columns(rest.alias("rest"))
-        .group_by("rater")
-        .agg(
-            pl.col(corpus.traits).first(),
-            pl.len().alias("n"),
-            pl.col("rest").sum(),
-            (pl.col("rest") ** 2).sum().alias("error"),
-        )
-        .sort("rater")
-    )
-    rng = np.random.default_rng(seed)
-    people = people.with_columns(
-        pl.Series("fold", rng.permutation(len(people)) % min(folds, max(2, len(people))), dtype=pl.Int64)
-    )
-    rows = []
-    for trait in corpus.traits:
-        part = people.with_columns(pl.col(trait).cast(pl.String).alias("group")).drop_nulls("group")
-        values = part["group"].n_unique()
-        row: dict[str, Any] = {"trait": trait, "values": values, "users": len(part)}
-        if values < 2 or values == len(part):
-            rows.append({**row, "reason": "the trait has one value, or one for each person"})
-            continue
-        row["annotations"] = int(part["n"].sum())
-        if part["error"].sum() == 0:
-            rows.append({**row, "reason": "everyone agrees, so there is nothing to explain"})
-            continue
-        group = part["group"].rank("dense").to_numpy().astype(np.int64) - 1
-        gain = float(_gains(part, group[None])[0])
-
-        def beyond(many: int, part: pl.DataFrame = part, group: Ints = group, gain: float = gain) -> Flags:
-            dealt = [_gains(part, rng.permuted(np.tile(group, (some, 1)), axis=1)) for some in blocks(len(group), many)]
-            return np.concatenate(dealt) >= gain - 1e-12
-
-        p = permutation_p(beyond, permutations) if permutations else None
-        rows.append({**row, "gain": gain, "p": p})
-    schema = {"trait": pl.String, "values": pl.Int64, "users": pl.Int64, "annotations": pl.Int64}
-    frame = pl.DataFrame(rows, schema={**schema, "gain": pl.Float64, "p": pl.Float64, "reason": pl.String})
-    return frame.sort("gain", descending=True)
-
-
-def _gains(people: pl.DataFrame, group: Ints) -> Floats:
-    """The share of the squared error that groups take away, the mean remainder of each learned in the other folds.
-
-    One row of groups for each way to deal them out to people.
-    """
-    fold, n, rest = (people[name].to_numpy() for name in ("fold", "n", "rest"))
-    deal = np.arange(len(group))[:, None]
-    shape = (len(group), int(group.max()) + 1, int(fold.max()) + 1)
-    cell = ((deal * shape[1] + group) * shape[2] + fold).ravel()
-    sums, counts = (
-        np.bincount(cell, np.broadcast_to(column, group.shape).ravel(), int(np.prod(shape))).reshape(shape)
-        for column in (rest, n)
-    )
-    others, count = sums.sum(axis=2, keepdims=True) - sums, counts.sum(axis=2, keepdims=True) - counts
-    shift = np.divide(others, count, out=np.zeros(shape), where=count > 0)[deal, group, fold]
-    return -np.asarray((n * shift**2 - 2 * shift * rest).sum(axis=1) / people["error"].sum())
-
-
-def jury(
-    predictions: pl.DataFrame,
-    corpus: Corpus,
-    trait: str,
-    seats: Mapping[str, int],
-    *,
-    juries: int = 1000,
-    seed: int = 0,
-) -> pl.DataFrame:
-    """The verdicts of juries with so many seats for each value of a trait, text by text.
-
-    Each jury seats users at random, without seating anyone twice, among those for whom there is a prediction on the
-    text, and decides by majority; a tie is no verdict. One row per text: the `verdict` of most juries (null where
-    most are tied), the `share` of juries that reach it, the share that are `tied`, the mean `vote` with the central
-    95 % of juries, and `reason` where a text has too few users to fill the seats.
-
-    Args:
-        predictions: One row per pair: `item`, `rater`, `value`; people's own judgments can be given as well.
-        corpus: Where the users' traits stand.
-        trait: Which trait the seats are given by.
-        seats: How many seats each value has, such as `{"target": 3, "control": 3}`.
-        juries: How many are drawn.
-        seed: Of the draws.
-    """
-    known_trait(corpus, trait)
-    known = corpus.raters[trait].drop_nulls().cast(pl.String).unique().to_list()
-    for value, wanted in seats.items():
-        if value not in known:
-            raise InputError(f"nobody has the {trait} '{value}'", remedy=nearest(value, known))
-        if wanted < 0:
-            raise InputError(f"{wanted} seats cannot be filled", remedy="use 0 or more")
-    if sum(seats.values()) < 1:
-        raise InputError("the jury has no seats", remedy="give at least one value a seat")
-    if predictions.select("item", "rater").is_duplicated().any():
-        raise InputError("a user has several answers to one text", remedy="keep one question, condition and sample")
-    users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("group"))
-    frame = predictions.drop_nulls("value").join(users, on="rater").sort("item", "group", "rater")
-    rng = np.random.default_rng(seed)
-    rows = []
-    for (item,), part in frame.group_by("item", maintain_order=True):
-        votes = {value: part.filter(pl.col("group") == value)["value"].to_numpy() for value in seats}
-        short = [value for value, wanted in seats.items() if len(votes[value]) < wanted]
-        if short:
-            rows.append({"item": item, "reason": f"too few users with {trait} {', '.join(short)}"})
-            continue
-        drawn = np.concatenate(
-            [
-                rng.permuted(np.tile(votes[value], (juries, 1)), axis=1)[:, :wanted]
-                for value, wanted in seats.items()
-                if wanted
-            ],
-            axis=1,
-        )
-        rows.append({"item": item, **_verdict(drawn)})
-    schema = {"item": pl.String, **dict.fromkeys(("verdict", "share", "tied", "vote", "low", "high"), pl.Float64)}
-    return pl.DataFrame(rows, schema={**schema, "reason": pl.String})
-
-
-def _verdict(drawn: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> dict[str, Any]:
-    codes = np.unique(drawn)
-    counts = np.stack([(drawn == code).sum(axis=1) for code in codes])
-    most = counts.max(axis=0)
-    tied = (counts == most).sum(axis=0) > 1
-    verdicts = codes[counts.argmax(axis=0)][~tied]
-    labels, times = np.unique(verdicts, return_counts=True)
-    mean = drawn.mean(axis=1)
-    row: dict[str, Any] = {"tied": float(tied.mean()), "vote": float(mean.mean())}
-    row |= {"low": float(np.quantile(mean, 0.025)), "high": float(np.quantile(mean, 0.975))}
-    if len(labels) and times.max() > tied.sum():
-        row |= {"verdict": float(labels[times.argmax()]), "share": float(times.max() / len(drawn))}
-    return row

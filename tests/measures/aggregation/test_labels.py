@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from vantage import Corpus, InputError, Instrument, Scale
-from vantage.measures.aggregation.labels import aggregate, bands, competence, soft_labels
+from vantage.measures.aggregation.labels import aggregate, competence, soft_labels
 from vantage.measures.base import RESULT
 from vantage.scales import Band, OptOut
 
@@ -137,7 +137,7 @@ def test_a_scale_of_two_bands_has_places_on_both_sides_of_its_middle() -> None:
     )
     assert aggregate(data, method="majority", coarse=True).select("value", "band").row(0) == (0.5, "yes")
     assert aggregate(data, method="signs").select("value", "band").row(0) == (1.0, "high")
-    assert bands(data, method="mean")["band"].to_list() == ["no", "yes"]
+    assert aggregate(data, method="mean", per="band")["band"].to_list() == ["no", "yes"]
     with pytest.raises(InputError, match="no neutral answer"):
         aggregate(data, method="majority", ties="neutral")
     with pytest.raises(InputError, match="no neutral answer"):
@@ -229,28 +229,28 @@ def test_competence_ranks_raters_by_skill(method: Any) -> None:
 
 
 def test_bands_count_units() -> None:
-    found = bands(TRUST)
+    found = aggregate(TRUST, method="signs", ties="neutral", per="band")
     assert found.select("band", "count", "undecided").rows() == [
         ("low", 1, 0),
         ("neutral", 1, 0),
         ("high", 1, 0),
     ]
     assert found["estimate"].to_list() == pytest.approx([1 / 3] * 3)
-    open_ties = bands(TRUST, ties="none")
+    open_ties = aggregate(TRUST, method="signs", per="band")
     assert open_ties["count"].to_list() == [1, 0, 1]
     assert open_ties["undecided"].to_list() == [1, 1, 1]
-    by_mean = bands(TRUST, method="mean")
+    by_mean = aggregate(TRUST, method="mean", ties="neutral", per="band")
     assert by_mean["count"].to_list() == [1, 1, 1]
 
 
 def test_the_interval_of_a_share_is_wilsons() -> None:
     statsmodels = pytest.importorskip("statsmodels.stats.proportion")
     votes = {"item": range(40), "rater": ["x"] * 40, "value": [1] * 13 + [-1] * 27}
-    high = bands(votes).row(2, named=True)
+    high = aggregate(votes, method="signs", ties="neutral", per="band").row(2, named=True)
     low, up = statsmodels.proportion_confint(13, 40, method="wilson")
     assert (high["low"], high["high"]) == pytest.approx((low, up))
     with pytest.raises(InputError, match="confidence"):
-        bands(votes, confidence=1.5)
+        aggregate(votes, per="band", confidence=1.5)
 
 
 def test_soft_labels_follow_the_scale(corpus: Corpus) -> None:
@@ -284,7 +284,7 @@ def test_smoothing_adds_to_every_count() -> None:
         soft_labels(votes, smoothing=-1)
 
 
-@pytest.mark.parametrize("measure", [aggregate, bands, soft_labels, competence])
+@pytest.mark.parametrize("measure", [aggregate, soft_labels, competence])
 def test_nothing_but_missing_answers(measure: Any) -> None:
     nothing = pl.DataFrame(
         {"item": ["a", "b"], "rater": ["x", "x"], "value": pl.Series([None, None], dtype=pl.Float64)}
@@ -308,7 +308,7 @@ def test_bands_of_a_plain_table_need_a_neutral_point() -> None:
     assert aggregate(votes, neutral=3)["band"].to_list() == ["low", "high", "neutral"]
     for method in ("signs", "mean"):
         with pytest.raises(InputError, match="give the option neutral"):
-            bands(votes, method=method)
+            aggregate(votes, method=method, per="band")
 
 
 @pytest.mark.parametrize("method", ["mace", "dawid-skene"])

@@ -15,7 +15,7 @@ from scipy.stats import pearsonr, spearmanr
 from vantage import Corpus, Instrument
 from vantage.corpora.tuples import design
 from vantage.errors import InputError
-from vantage.measures import scaling, scaling_split_half
+from vantage.measures import scaling
 
 
 def simulated(
@@ -118,12 +118,10 @@ def test_intervals_of_strengths() -> None:
 
 def test_reliability_is_the_correlation_of_two_halves() -> None:
     _, frame = simulated(seed=3)
-    result = scaling_split_half(frame, splits=50)
+    result = scaling(frame, show="reliability", splits=50)
     assert 0.7 < result["estimate"][0] < 0.98
-    stepped = scaling_split_half(frame, splits=50, spearman_brown=True)
-    assert stepped["estimate"][0] > result["estimate"][0]
     noise = frame.with_columns(pl.lit(np.random.default_rng(0).integers(1, 5, len(frame))).alias("value"))
-    assert abs(scaling_split_half(noise, splits=50)["estimate"][0]) < 0.35
+    assert abs(scaling(noise, show="reliability", splits=50)["estimate"][0]) < 0.35
 
 
 @pytest.mark.slow
@@ -131,7 +129,7 @@ def test_two_halves_of_two_raters_are_these_raters() -> None:
     """With two judgments of every pair, one split by hand has the correlation of a split that was drawn."""
     _, frame = simulated(texts=10, size=2, each=4, raters=4, seed=2)
     two = frame.group_by("item", maintain_order=True).head(2)
-    drawn = scaling_split_half(two, splits=100)
+    drawn = scaling(two, show="reliability", splits=100)
     firsts = [rows.to_dicts() for _, rows in two.group_by("item", maintain_order=True)]
     rng, found = np.random.default_rng(5), []
     for _ in range(60):
@@ -235,18 +233,18 @@ def test_what_is_no_comparison_is_refused(change: dict[str, Any], sentence: str)
 @pytest.mark.parametrize("ci", ["items", "raters", "both"])
 def test_the_reliability_of_scores_has_an_interval(ci: Any) -> None:
     _, frame = simulated(seed=3, each=4)
-    row = scaling_split_half(frame, splits=20, ci=ci).row(0, named=True)
+    row = scaling(frame, show="reliability", splits=20, ci=ci).row(0, named=True)
     assert row["low"] < row["estimate"] < row["high"] < 1
     assert row["over"] == ci
-    stepped = scaling_split_half(frame, splits=20, ci=ci, spearman_brown=True).row(0, named=True)
-    assert stepped["high"] == pytest.approx(2 * row["high"] / (1 + row["high"]))
     _, more = simulated(seed=3, each=12)
-    longer = scaling_split_half(more, splits=20, ci=ci).row(0, named=True)
+    longer = scaling(more, show="reliability", splits=20, ci=ci).row(0, named=True)
     assert longer["high"] - longer["low"] < row["high"] - row["low"]
 
 
 def test_two_raters_leave_nothing_to_learn_about_others() -> None:
     _, frame = simulated(texts=14, each=4)
-    row = scaling_split_half(frame.filter(pl.col("rater").is_in(["r0", "r1"])), splits=5, ci="both").row(0, named=True)
+    row = scaling(frame.filter(pl.col("rater").is_in(["r0", "r1"])), show="reliability", splits=5, ci="both").row(
+        0, named=True
+    )
     assert row["low"] is None or row["estimate"] is None
     assert row["reason"] is not None

@@ -71,15 +71,14 @@ def by_definition(people: Any, model: Any, alignment: str, epsilon: float) -> tu
 )
 def test_the_test_follows_its_definition(seed: int, alignment: Any, epsilon: float, gaps: float) -> None:
     rng = np.random.default_rng(seed)
-    truth = rng.integers(0, 5, 45).astype(float)
-    people = np.where(rng.random((3, 45)) < 0.6, truth, rng.integers(0, 5, (3, 45)))
-    model = np.where(rng.random(45) < 0.7, truth, rng.integers(0, 5, 45))
-    people = np.where(rng.random((3, 45)) < gaps, np.nan, people)
+    truth = rng.integers(0, 5, 80).astype(float)
+    people = np.where(rng.random((3, 80)) < 0.6, truth, rng.integers(0, 5, (3, 80)))
+    model = np.where(rng.random(80) < 0.7, truth, rng.integers(0, 5, 80))
+    people = np.where(rng.random((3, 80)) < gaps, np.nan, people)
     data = table(people, model)
     options: dict[str, Any] = {
         "alignment": alignment,
         "epsilon": epsilon,
-        "test": "t",
         "min_items": 2,
         "ci": "none",
     }
@@ -218,7 +217,6 @@ def test_the_scale_chooses_the_alignment() -> None:
         ({"alignment": "bleu"}, "alignment 'bleu'"),
         ({"alignment": "accuracy", "epsilon": 1.5}, "epsilon 1.5"),
         ({"alignment": "accuracy", "models": ["x"]}, "no rater 'x'"),
-        ({"alignment": "accuracy", "test": "sign"}, "test 'sign'"),
         ({"alignment": "accuracy", "per": "item"}, "per 'item'"),
     ],
 )

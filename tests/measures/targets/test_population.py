@@ -76,7 +76,15 @@ def test_cells_without_raters_are_named_and_make_the_interval_long() -> None:
     assert row["reason"].startswith("no rater is country (50.0% of the target)")
     assert row["modelled"] == pytest.approx(0.5)
     assert row["modelled_variance"] > 0.9
-    assert "no two values of home were compared" in row["reason"]
+    assert "all raters have the same home, which the model therefore leaves out; how far others are" in row["reason"]
+
+
+def test_a_trait_of_one_value_is_said_to_be_left_out_of_the_model_although_no_cell_is_empty() -> None:
+    _, table = planted(2, people=(30, 12), items=6)
+    target = {("home", "hand"): {("town", "left"): 0.5, ("country", "left"): 0.5}}
+    reasons = population(table.with_columns(hand=pl.lit("left")), target=target)["reason"]
+    assert "all raters have the same hand, which the model therefore leaves out" in reasons[0]
+    assert "left to its prior" not in reasons[0]
 
 
 def test_of_people_whom_nobody_stands_for_little_is_claimed() -> None:

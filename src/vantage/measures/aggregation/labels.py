@@ -39,6 +39,7 @@ from vantage.measures.ratings import (
     Ratings,
     canonical,
     judgments_frame,
+    questions_apart,
     weight_of,
 )
 from vantage.scales import Band, Scale, show_code
@@ -75,6 +76,8 @@ def aggregate(
     rounding: Rounding = "none",
     coarse: bool = False,
     neutral: float | None = None,
+    per: Literal["item", "band"] = "item",
+    confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
     """One value per unit from the answers of its raters.
@@ -95,13 +98,20 @@ def aggregate(
     raters vote on bands, and the value is the band's place counted from the middle one. `share` is the share
     of answers that agree with the value, or its probability under a model; a mean or median has none.
 
+    With `per="band"` there is a row for each question and band: the `count` of units that fall into it, and as
+    `estimate` their share, with Wilson's interval (1927). Units without a value are counted in `undecided`.
+
     >>> votes = {"item": ["a", "a", "a", "b", "b"], "rater": [1, 2, 3, 1, 2], "value": [-2, -1, 3, 1, -1]}
     >>> aggregate(votes)["value"].to_list()
     [0.0, 0.0]
     >>> aggregate(votes, method="signs", ties="neutral").select("item", "value", "band", "share").rows()
     [('a', -1.0, 'low', 0.66...), ('b', 0.0, 'neutral', 0.0)]
+    >>> aggregate(votes, method="signs", ties="neutral", per="band").select("band", "count", "estimate").rows()
+    [('low', 1, 0.5), ('neutral', 1, 0.5), ('high', 0, 0.0)]
     """
     rule = _Rule(method, ties, rounding, coarse, neutral, seed)
+    if per == "band":
+        return _by_band(data, questions_apart(by, data), rule, confidence)
     columns = names(by)
     frames = []
     for part in parts(data, list(dict.fromkeys([*columns, "question"]))):
@@ -112,38 +122,10 @@ def aggregate(
     return pl.concat(frames).sort(list(dict.fromkeys([*columns, *UNIT])), nulls_last=True)
 
 
-BANDS_VIEW: Final = View(
-    "Items by coarse label",
-    columns={"estimate": Column("share", percent=True)},
-    show=("band", "count", "estimate"),
-)
-
-
-@measure("bands", "aggregation", view=BANDS_VIEW)
-def bands(
-    data: Judgments,
-    *,
-    by: By = (),
-    method: Method = "signs",
-    ties: Ties = "neutral",
-    rounding: Rounding = "none",
-    coarse: bool = False,
-    neutral: float | None = None,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> pl.DataFrame:
-    """How many units fall into each coarse band, after aggregating their answers as `aggregate` does.
-
-    `count` is their number and `estimate` their share, with Wilson's interval (1927). Units without a value,
-    such as ties that are left open, are counted in `undecided`.
-
-    >>> votes = {"item": ["a", "a", "b", "b"], "rater": [1, 2, 1, 2], "value": [-2, -1, 1, -1]}
-    >>> bands(votes).select("band", "count", "estimate").rows()
-    [('low', 1, 0.5), ('neutral', 1, 0.5), ('high', 0, 0.0)]
-    """
+def _by_band(data: Judgments, by: By, rule: _Rule, confidence: float) -> pl.DataFrame:
+    """How many units fall into each band."""
     if not 0 < confidence < 1:
         raise InputError(f"confidence {confidence} is not between 0 and 1", remedy="use for example 0.95")
-    rule = _Rule(method, ties, rounding, coarse, neutral, seed)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by):
         scale = part.scale()

@@ -27,11 +27,12 @@ from vantage.measures.parts import Part, counts, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, left_out_together, several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, by_columns
-from vantage.measures.reliability.split_half import Correlation, pearson_rows, whole_test
+from vantage.measures.reliability.split_half import pearson_rows
 from vantage.measures.resampling import Resampling, Statistics, item_codes
 from vantage.notebook import to_polars
 
 Scoring: TypeAlias = Literal["counts", "bradley-terry"]
+UNLINKED: Final = "the comparisons fall into {parts} parts that no tuple links, so their strengths cannot be compared"
 PLACE: Final = re.compile(r"item_([1-9]\d*)")
 _RUN: Final = ["item", "rater", "condition", "sample"]
 
@@ -87,6 +88,24 @@ class Comparisons:
         size = len(self.names)
         linked = csr_array((np.ones(len(first)), (first, other)), shape=(size, size))
         return int(connected_components(linked, directed=False)[0])
+
+    def scores(self, method: Scoring, prior: float, how: Resampling) -> list[dict[str, Any]]:
+        """A row for each member, the highest score first."""
+        if not self.names:
+            return [{"member": None, "reason": "no tuple was judged"}]
+        if method == "bradley-terry" and (unlinked := self.parts) > 1:
+            return [{"member": None, "reason": UNLINKED.format(parts=unlinked)}]
+        statistics = self.statistics(method, prior)
+        bounds = how.intervals(self.units, statistics, partial(self.without, method, prior, how.seed))
+        estimates = statistics(np.ones((1, self.units)))[0]
+        counted = zip(self.appearances, self.chosen(self.best), self.chosen(self.worst), strict=True)
+        scored: list[dict[str, Any]] = [
+            {"member": name, "appearances": int(n), "best": int(best), "worst": int(worse), "estimate": float(estimate)}
+            | how.stated(interval)
+            | ({"reason": FEW_RATERS} if how.ci in ("raters", "both") and interval[0] is None else {})
+            for name, (n, best, worse), estimate, interval in zip(self.names, counted, estimates, bounds, strict=True)
+        ]
+        return sorted(scored, key=lambda one: (-one["estimate"], one["member"]))
 
     def _counts(self) -> Statistics:
         row, place = np.nonzero(self.member >= 0)
@@ -188,8 +207,6 @@ def _comparisons(
     return row, Comparisons(tuple(names), member.reshape(len(used), -1), best, worse, unit, units, rater)
 
 
-UNLINKED: Final = "the comparisons fall into {parts} parts that no tuple links, so their strengths cannot be compared"
-
 VIEW: Final = View(
     "Scores from comparisons",
     columns={"estimate": Column("score", digits=2), "member": Column("text")},
@@ -221,6 +238,8 @@ def scaling(
     method: Scoring = "counts",
     worst: str = "worst",
     prior: float = 0.5,
+    show: Literal["scores", "reliability"] = "scores",
+    splits: int = 100,
     ci: Over = "auto",
     resamples: int = 200,
     confidence: float = 0.95,
@@ -237,110 +256,53 @@ def scaling(
     gives every text so many wins and losses against all others together, which keeps strengths finite. Intervals over
     tuples, raters or both.
 
+    With `show="reliability"` there is one row: split-half reliability (Kiritchenko & Mohammad 2017). The judgments of
+    each tuple are split at random into two halves, members are scored in each, and the scores are correlated (Pearson).
+    `estimate` is the mean over `splits`, 95 % of which are in `split_low`…`split_high`: the luck of the split, not the
+    sample's. `low`…`high` is for other tuples of these members, other raters or both: tuples and raters are left out in
+    turn, and correlations taken as Fisher's z. Tuples that were judged once are in one half.
+
     >>> duels = {"item": [*"xyz"], "rater": [*"aaa"], "value": [1, 2, 1],
     ...          "item_1": ["p", "q", "p"], "item_2": ["q", "r", "r"]}
     >>> scaling(duels, ci="none").select("member", "best", "estimate").rows()
     [('p', 2, 1.0), ('r', 1, 0.5), ('q', 0, 0.0)]
     """
-    _check(prior)
-    bootstrap = Resampling(ci, "auto", resamples, confidence, seed, OVER)
-    rows: list[dict[str, Any]] = []
-    for row, made in compared(data, by, worst):
-        if not made.names:
-            rows.append({**row, "member": None, "reason": "no tuple was judged"})
-            continue
-        if method == "bradley-terry" and (unlinked := made.parts) > 1:
-            rows.append({**row, "member": None, "reason": UNLINKED.format(parts=unlinked)})
-            continue
-        how = bootstrap.chosen(several_items(pl.DataFrame({"rater": made.rater, "item": made.unit})))
-        statistics = made.statistics(method, prior)
-        bounds = how.intervals(made.units, statistics, partial(made.without, method, prior, seed))
-        estimates = statistics(np.ones((1, made.units)))[0]
-        counted = zip(made.appearances, made.chosen(made.best), made.chosen(made.worst), strict=True)
-        scored: list[dict[str, Any]] = [
-            {"member": name, "appearances": int(n), "best": int(best), "worst": int(worse), "estimate": float(estimate)}
-            | how.stated(interval)
-            | ({"reason": FEW_RATERS} if how.ci in ("raters", "both") and interval[0] is None else {})
-            for name, (n, best, worse), estimate, interval in zip(made.names, counted, estimates, bounds, strict=True)
-        ]
-        rows += [{**row, **one} for one in sorted(scored, key=lambda one: (-one["estimate"], one["member"]))]
-    return table(rows, [*_grouping(by), "question", "member"])
-
-
-RELIABILITY_VIEW: Final = View(
-    "Split-half reliability of scores from comparisons",
-    symbol="r",
-    columns={"estimate": Column("split-half reliability", digits=2), "sd": Column(digits=3)},
-    show=("estimate", "members", "items", "raters"),
-    notes=("How well the scores from one half of the judgments of each tuple predict those from the other half.",),
-    method="The judgments of each tuple were split at random into halves, and the scores of both were correlated.",
-    sources=("kiritchenko2017",),
-)
-
-
-@measure("scaling-split-half", "scaling", view=RELIABILITY_VIEW)
-def scaling_split_half(
-    data: Judgments,
-    *,
-    by: By = (),
-    method: Scoring = "counts",
-    worst: str = "worst",
-    prior: float = 0.5,
-    correlation: Correlation = "pearson",
-    spearman_brown: bool = False,
-    splits: int = 100,
-    ci: Over = "auto",
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> pl.DataFrame:
-    """Split-half reliability of scores from comparisons (Kiritchenko & Mohammad 2017).
-
-    The judgments of each tuple are split at random into two halves, members are scored in each, and the scores are
-    correlated. `estimate` is the mean over the splits and `split_low`…`split_high` holds 95 % of them: it shows the
-    luck of the split, not the sample's. `low`…`high` is the confidence interval for other tuples of these members,
-    other raters or both: tuples and raters are left out in turn, and correlations taken as Fisher's z. Tuples that
-    were judged once are in one half.
-
-    >>> duels = {"item": [*"xxyyzz"], "rater": [*"ababab"], "value": [1, 1, 2, 2, 1, 1],
-    ...          "item_1": [*"ppqqpp"], "item_2": [*"qqrrrr"]}
-    >>> scaling_split_half(duels, splits=5)["estimate"][0]
-    1.0
-    """
-    _check(prior)
+    if prior <= 0:
+        raise InputError(f"prior {prior} is not above 0", remedy="use 0.5")
     if splits < 1:
         raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
-    bootstrap = Resampling(ci, confidence=confidence, seed=seed, over=OVER)
-    rows = []
+    bootstrap = Resampling(ci, resamples=resamples, confidence=confidence, seed=seed, over=OVER)
+    rows: list[dict[str, Any]] = []
     for row, made in compared(data, by, worst):
-        row |= {"members": len(made.names), "estimate": None}
-        if np.bincount(made.unit, minlength=1).max() < 2:
-            rows.append({**row, "reason": "no tuple was judged twice"})
-            continue
-        rng = np.random.default_rng(seed)
-        halves = [_halves(made, rng) for _ in range(splits)]
-        split = SplitScores(made, method, prior, correlation, halves)
-        drawn = split.correlations(np.ones((1, made.units)))[0]
-        drawn = drawn[np.isfinite(drawn)]
-        if not len(drawn):
-            rows.append({**row, "reason": "the scores of the halves do not vary"})
-            continue
         how = bootstrap.chosen(several_items(pl.DataFrame({"rater": made.rater, "item": made.unit})))
-        bounds = replace(split, halves=halves[:LEFT_OUT_SPLITS]).interval(float(drawn.mean()), how)
-        if spearman_brown:
-            drawn = _stepped_up(drawn)
-            low, high = bounds
-            bounds = bounds if low is None or high is None else tuple(_stepped_up(np.array([low, high])).tolist())
-        split_low, split_high = percentile(drawn)
-        sd = float(drawn.std(ddof=1)) if len(drawn) > 1 else None
-        row |= {"estimate": float(drawn.mean()), "sd": sd, "split_low": split_low, "split_high": split_high}
-        few = how.ci in ("raters", "both") and bounds[0] is None
-        reason = FEW_RATERS if few else LONG if bounds[0] is not None else None
-        rows.append({**row, **how.stated(bounds), "reason": reason})
-    return table(rows, [*_grouping(by), "question"])
+        given = (
+            _reliability(made, method, prior, splits, how) if show == "reliability" else made.scores(method, prior, how)
+        )
+        rows += [{**row, **one} for one in given]
+    grouping = [*(column for column in by_columns(by) if column != "question"), "question"]
+    return table(rows, [*grouping, *(["member"] if show == "scores" else [])])
 
 
-def _stepped_up(half: Floats) -> Floats:
-    return whole_test(half, np.full(len(half), 0.25))
+def _reliability(
+    made: Comparisons, method: Scoring, prior: float, splits: int, how: Resampling
+) -> list[dict[str, Any]]:
+    """The row of split-half reliability."""
+    row: dict[str, Any] = {"members": len(made.names), "estimate": None}
+    if np.bincount(made.unit, minlength=1).max() < 2:
+        return [{**row, "reason": "no tuple was judged twice"}]
+    rng = np.random.default_rng(how.seed)
+    halves = [_halves(made, rng) for _ in range(splits)]
+    split = SplitScores(made, method, prior, halves)
+    drawn = split.correlations(np.ones((1, made.units)))[0]
+    drawn = drawn[np.isfinite(drawn)]
+    if not len(drawn):
+        return [{**row, "reason": "the scores of the halves do not vary"}]
+    bounds = replace(split, halves=halves[:LEFT_OUT_SPLITS]).interval(how)
+    split_low, split_high = percentile(drawn)
+    sd = float(drawn.std(ddof=1)) if len(drawn) > 1 else None
+    row |= {"estimate": float(drawn.mean()), "sd": sd, "split_low": split_low, "split_high": split_high}
+    few = how.ci in ("raters", "both") and bounds[0] is None
+    return [{**row, **how.stated(bounds), "reason": FEW_RATERS if few else LONG if bounds[0] is not None else None}]
 
 
 LONG: Final = (
@@ -357,7 +319,6 @@ class SplitScores:
     made: Comparisons
     method: Scoring
     prior: float
-    correlation: Correlation
     halves: list[Ints]
 
     def correlations(self, weight: Floats) -> Floats:
@@ -366,10 +327,6 @@ class SplitScores:
         for half in self.halves:
             sides = [self.made.kept(half == side).statistics(self.method, self.prior)(weight) for side in (0, 1)]
             both = np.asarray(np.isfinite(sides).all(axis=0))
-            if self.correlation == "spearman":
-                from scipy.stats import rankdata
-
-                sides = [rankdata(np.where(both, side, np.nan), axis=1, nan_policy="omit") for side in sides]
             first, second = (np.where(both, side, 0.0) for side in sides)
             values = pearson_rows(first, second, 1e-24, both.astype(np.float64))
             columns.append(np.where(both.sum(axis=1) > 2, values, np.nan))
@@ -383,7 +340,7 @@ class SplitScores:
         """The same splits of some of the judgments."""
         return replace(self, made=self.made.kept(mask), halves=[half[mask] for half in self.halves])
 
-    def interval(self, estimate: float, how: Resampling) -> Bounds:
+    def interval(self, how: Resampling) -> Bounds:
         """The interval of the mean correlation, from tuples and raters that are left out in turn."""
         if self.made.units < 3:
             return None, None
@@ -405,12 +362,3 @@ def _halves(made: Comparisons, rng: np.random.Generator) -> Ints:
     half = np.empty(len(unit), dtype=np.int64)
     half[order] = (rank + rng.integers(0, 2, made.units)[unit]) % 2
     return half
-
-
-def _grouping(by: By) -> list[str]:
-    return [column for column in by_columns(by) if column != "question"]
-
-
-def _check(prior: float) -> None:
-    if prior <= 0:
-        raise InputError(f"prior {prior} is not above 0", remedy="use 0.5")

@@ -29,13 +29,14 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.corpora import MODELS, PEOPLE
-from vantage.errors import InputError, nearest
+from vantage.corpora import PEOPLE
+from vantage.errors import InputError
 from vantage.measures.intervals import student_interval
 from vantage.measures.parts import Part
 from vantage.measures.ratings import UNIT, Floats, Ints, level_of
 from vantage.measures.resampling import item_codes
 from vantage.measures.scoring.floors import CERTAIN
+from vantage.measures.scoring.references import sides_of
 from vantage.scales import Level
 
 FOLDS: Final = 10
@@ -61,7 +62,6 @@ class PanelAnswers:
     spread: Floats
     """Units: the squared distance of one person from the distribution of people."""
     item: Ints
-    units: pl.DataFrame
     people: int
     left_out: dict[str, int]
 
@@ -70,7 +70,8 @@ class PanelAnswers:
         cls, part: Part, raters: Sequence[str] | None, people: Sequence[str] | None, level: Level | None
     ) -> PanelAnswers:
         """The answers of one group; problems are an `InputError`."""
-        members, judges = _sides(part.answered, raters, people)
+        answered = part.answered.with_columns(pl.col("rater").cast(pl.String))
+        judges, members = sides_of(answered, raters, people, PEOPLE)
         names = members["rater"].unique().sort().to_list()
         if len(names) < 2:
             raise InputError(
@@ -111,7 +112,6 @@ class PanelAnswers:
             spread / n,
             spread,
             item_codes(units["item"])[0],
-            units,
             used[1]["rater"].n_unique(),
             {"unmatched": len(members) - len(used[0])} if len(members) > len(used[0]) else {},
         )
@@ -144,26 +144,6 @@ class PanelAnswers:
             "judgments": self.errors.shape[0] * self.errors.shape[1],
             "left_out": self.left_out,
         }
-
-
-def _sides(
-    answered: pl.DataFrame, raters: Sequence[str] | None, people: Sequence[str] | None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The answers of the members and of the people."""
-    frame = answered.with_columns(pl.col("rater").cast(pl.String))
-    known = frame["rater"].unique().sort().to_list()
-    for name in [*(raters or ()), *(people or ())]:
-        if name not in known:
-            raise InputError(f"there is no rater '{name}' with answers", remedy=nearest(name, known))
-    if "kind" not in frame.columns and (raters is None or people is None):
-        raise InputError(
-            "the table does not say which raters are people and which are models",
-            remedy="add a column 'kind', or name them with the options raters and people",
-        )
-    rater, kind = pl.col("rater"), pl.col("kind").cast(pl.String)
-    member = kind.is_in(MODELS) if raters is None else rater.is_in(list(raters))
-    person = kind.is_in(PEOPLE) if people is None else rater.is_in(list(people))
-    return frame.filter(member), frame.filter(person & ~member)
 
 
 def _no_overlap(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.measures.aggregation.labels import aggregate
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import CORRELATIONS, LIMITS, RATIOS, Contrast, Resampled, student_interval
+from vantage.measures.intervals import CORRELATIONS, LIMITS, RATIOS, Resampled, student_interval
 from vantage.measures.panels.answers import (
     ErrorMoments,
     PanelAnswers,
@@ -23,14 +20,13 @@ from vantage.measures.panels.answers import (
     equal_votes,
     losses,
 )
-from vantage.measures.parts import Rounding, parts
+from vantage.measures.parts import parts
 from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.ratings import UNIT, By, Floats, Judgments, has_column, judgments_frame
+from vantage.measures.ratings import By, Floats, Judgments, has_column
 from vantage.measures.resampling import Resampling
 from vantage.scales import Level
 
-Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
-Answer: TypeAlias = Literal["each", "majority", "median"]
+Show: TypeAlias = Literal["summary", "votes", "matrix", "raters"]
 UNREAD: Final = "a panel has at least two models that tell items apart as people do, and {} of {}"
 EXACT: Final = "the errors of {} are no larger than the sampling error of people's distribution: ask more people"
 
@@ -83,7 +79,6 @@ def panel(
     people: Sequence[str] | None = None,
     show: Show = "summary",
     prices: Mapping[str, float] | None = None,
-    writer: str | None = None,
     level: Level | None = None,
     ci: Resampled = "auto",
     confidence: float = 0.95,
@@ -92,20 +87,14 @@ def panel(
     """How many independent votes are several models worth, and which of them are enough?
 
     Members are the models, personas and trained raters, or the `raters` named. Their errors are measured from the
-    distribution of people's answers to each item, not from one truth: answers are rows of indicators (options, or "at
-    most this code" on ordered scales), and the sampling error of few people is taken out. Items count that all members
-    and two or more people answered; others are left out as `unmatched`. A model that does not tell items apart as
-    people do, being no closer to them than its own answers dealt to other items, has no vote: `no_vote` names it, and
-    the rest of the row is about the others.
+    distribution of people's answers to each item that all members and two or more people answered; the sampling error
+    of few people is taken out. A model that does not tell items apart as people do has no vote: `no_vote` names it.
 
     `summary` has one row: `estimate`, the effective votes of all members with the best weights, `equal` with equal
-    weights (Kish 1965), the mean error `correlation`, and the cheapest sufficient panel (`chosen`, with `cost` where
-    `prices` gives what a member costs): that within one standard error of the lowest distance from people. `votes` has
-    one row for each size: the member that is `added`, the votes it adds (`gain`), and the `loss`, the squared distance
-    from people's distribution on items that had no part in choosing the panel; `worth` says the mean of how many people
-    is as close. `matrix` has the error correlations of pairs, `raters` each member alone, and `preference` whether a
-    member rates texts of its own family higher than others, beyond what people do: `writer` is the column of the items
-    that names who wrote them.
+    weights (Kish 1965), the mean error `correlation`, and the cheapest panel within one standard error of the lowest
+    distance from people (`chosen`, with `cost` where there are `prices`). `votes` has a row for each size: the member
+    that is `added`, its `gain` in votes, and the `loss` on items that had no part in choosing; `worth` says the mean of
+    how many people is as close. `matrix` has the error correlations of pairs, and `raters` each member alone.
 
     >>> rng = np.random.default_rng(0)
     >>> item, rater = (grid.ravel() for grid in np.indices((1500, 13)))
@@ -116,8 +105,6 @@ def panel(
     >>> panel(answers, level="ordinal", ci="none").select("members", pl.col("estimate").round(1)).row(0)
     (3, 2.0)
     """
-    if show == "preference" and writer is None:
-        raise InputError("no column names who wrote the items", remedy="pass writer, a column of the items")
     how = Resampling(ci, confidence=confidence, seed=seed)
     extra = ["kind"] if has_column(data, "kind") else []
     rows: list[dict[str, Any]] = []
@@ -129,11 +116,7 @@ def panel(
             problems.append(error)
             rows.append({**part.key, "reason": error.problem})
             continue
-        if show == "preference":
-            assert writer is not None  # noqa: S101 - checked above
-            wrote = judgments_frame(data, [writer]).select("item", writer).unique("item")
-            made = self_preference(answers, wrote, confidence)
-        elif show == "matrix":
+        if show == "matrix":
             made = _matrix(answers, how)
         elif show == "raters":
             made = _raters(answers, confidence)
@@ -277,82 +260,3 @@ def _prices(prices: Mapping[str, float] | None, raters: Sequence[str]) -> list[f
     if min(prices.values()) <= 0:
         raise InputError("a price must be above 0", remedy="give what one answer of each model costs")
     return [float(prices[rater]) for rater in raters]
-
-
-def family(name: str) -> str:
-    """The family of a model: the first word of its name, without the provider.
-
-    >>> [family(name) for name in ("openai/gpt-4o", "gpt-3.5-turbo", "meta-llama/Llama-3.1-8B", "claude-opus+persona")]
-    ['gpt', 'gpt', 'llama', 'claude']
-    """
-    match = re.match(r"[a-z]+", name.rsplit("/", 1)[-1].casefold())
-    return match.group() if match else name.casefold()
-
-
-def self_preference(answers: PanelAnswers, writer: pl.DataFrame, confidence: float) -> list[dict[str, Any]]:
-    """One row per member: how much higher it rates its family's texts than others', beyond what people do.
-
-    `writer` has the columns `item` and `writer`. The errors of a member are its answers less the mean of people, so
-    that better texts are no preference; those on the family's texts and on all others are compared by Welch's t test.
-    """
-    by_item = dict(writer.iter_rows())
-    wrote = np.array([family(str(by_item[item])) if by_item.get(item) else "" for item in answers.units["item"]])
-    if np.isnan(answers.values).all():
-        raise InputError(
-            "self-preference needs an order of the options", remedy="choose a question on an ordered scale"
-        )
-    rows = []
-    for number, rater in enumerate(answers.raters):
-        own, known = wrote == family(rater), wrote != ""
-        row: dict[str, Any] = {"rater": rater, "family": family(rater), "own_items": int(own.sum())}
-        first, second = answers.values[number, own], answers.values[number, known & ~own]
-        if min(len(first), len(second)) < 2:
-            rows.append({**row, "reason": "fewer than two items of its family, or of others"})
-            continue
-        apart = Contrast.of_means(first, second)
-        if not apart.error > 1e-12:
-            rows.append({**row, "estimate": apart.estimate, "reason": "the answers do not vary"})
-            continue
-        rows.append({**row, **apart.stated(confidence), "over": "items", "p": apart.p})
-    return rows
-
-
-def with_panel(corpus: Corpus, raters: Sequence[str], *, name: str = "panel", answer: Answer = "each") -> Corpus:
-    """The corpus with one more rater, of kind `aggregate`: the panel of some of its raters.
-
-    With `each`, the members' answers are samples of the panel, so that it has a distribution of answers to each item;
-    `majority` and `median` make one answer of them (a tie has none; a median between two codes is rounded up). Items
-    that not all members answered are left out.
-
-    >>> from vantage.corpora.bundled import planted_corpus
-    >>> corpus = with_panel(planted_corpus(), ["model-a", "model-b"], answer="median")
-    >>> corpus.raters.filter(rater="panel").select("rater", "kind").row(0)
-    ('panel', 'aggregate')
-    """
-    known = corpus.raters["rater"].to_list()
-    for member in raters:
-        if member not in known:
-            raise InputError(f"there is no rater '{member}'", remedy=nearest(member, known))
-    if len(set(raters)) < 2:
-        raise InputError("a panel has at least two members", remedy="name two raters or more")
-    if name in known:
-        raise InputError(f"there is a rater '{name}' already", remedy="give the panel another name")
-    members = corpus.judgments.filter(pl.col("rater").is_in(list(raters)), pl.col("value").is_not_null())
-    complete = members.group_by(UNIT).agg(pl.col("rater").n_unique().alias("n")).filter(pl.col("n") == len(set(raters)))
-    members = members.join(complete, on=UNIT, how="semi").sort(*UNIT, "rater", "sample")
-    if members.is_empty():
-        raise InputError(f"no item was answered by all of {', '.join(raters)}", remedy="leave one of them out")
-    if answer == "each":
-        votes = members.with_columns(pl.int_range(pl.len()).over(UNIT).cast(pl.Int32).alias("sample"))
-    else:
-        part = Corpus(corpus.items, corpus.raters, members, corpus.instruments)
-        made = []
-        for question in part.questions:
-            if question.id in set(members["question"]):
-                rounding: Rounding = "none" if answer == "majority" or question.scale.range else "half_up"
-                mine = part.filter(question=question.id)
-                made.append(aggregate(mine, method=answer, rounding=rounding, kinds="all"))
-        votes = pl.concat(made).drop_nulls("value").with_columns(pl.lit(0, dtype=pl.Int32).alias("sample"))
-    rows = votes.select(*UNIT, "sample", "value").with_columns(pl.lit(name).alias("rater"))
-    panel = pl.DataFrame({"rater": [name], "kind": ["aggregate"], "members": [" + ".join(sorted(set(raters)))]})
-    return corpus.add(rows, panel)

@@ -18,12 +18,12 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import ItemIntervalOptions
-from vantage.measures.parts import Part, names, parts
+from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column
-from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import OVERLAP, Likeness, Score
 from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval, named
+from vantage.measures.scoring.references import sides_of
 from vantage.measures.texts.phrases import Encode
 
 Direction: TypeAlias = Literal["both", "ordered"]
@@ -87,17 +87,11 @@ def chance_pairs(
     with_itself: bool = False,
     seed: int = 0,
 ) -> list[Compared]:
-    """The references of actual pairs, each with candidates that were written about something else.
+    """The references of actual pairs, each with `draws` candidates that were written about something else.
 
-    Args:
-        actual: The pairs whose references are kept.
-        pool: The rationales to draw from.
-        kind: `SAME_QUESTION` or `SAME_ITEM`.
-        draws: How many different candidates per pair; all where there are fewer.
-        writer: Whose texts are drawn.
-        with_itself: With `SAME_ITEM`, whether the asked question's own texts may be drawn too: a mistake that at least
-            one paper seems to have made.
-        seed: Of the draws, which do not depend on the order of the pool.
+    `pool` has the rationales to draw from, by which `writer`; `kind` is `SAME_QUESTION` or `SAME_ITEM`. Draws do not
+    depend on the order of the pool. With `with_itself` the asked question's own texts may be drawn too: a mistake that
+    at least one paper seems to have made.
     """
     if kind not in (SAME_QUESTION, SAME_ITEM):
         raise InputError(f"there is no baseline '{kind}'", remedy=nearest(kind, (SAME_QUESTION, SAME_ITEM)))
@@ -170,8 +164,6 @@ def rationale_agreement(
     *,
     by: By = (),
     metric: str | Sequence[str] = OVERLAP,
-    smoothing: Smoothing = "floor",
-    tokens: Tokens = "treebank",
     weights: Mapping[int, Sequence[float]] | None = None,
     encode: Encode | None = None,
     bertscore: Score | None = None,
@@ -183,28 +175,13 @@ def rationale_agreement(
 ) -> pl.DataFrame:
     """How alike the reasons are that two raters give for the same thing, beside two chance baselines.
 
-    One row per group, `metric` and `pairs`: the `actual` pairs (two raters, same item and question); the same
-    references with rationales for the `same question, other item`; and with those for the `same item, other question`.
-    `draws` candidates are drawn for each actual pair, by default from the candidate's own writer, since two texts by
-    one person are more alike than two by different people. Only items with two rationales count as references;
-    baselines draw from all of the group. In the rows of a baseline, `beyond` is the likeness of the actual pairs less
-    that of the baseline, with an interval of its own. Intervals resample items. A metric that cannot be computed has a
-    reason.
-
-    Args:
-        data: A corpus or frame with a column `rationale`.
-        by: Columns to group by.
-        metric: `bleu-1` … `bleu-4`, `rouge-1`, `rouge-2`, `rouge-l`, `embedding`, `bertscore`.
-        smoothing: Of BLEU (see `overlap.Smoothing`).
-        tokens: Of BLEU.
-        weights: Of BLEU's n-gram lengths, by n, where they are not alike.
-        encode: Texts to vectors, for `embedding`.
-        bertscore: Pairs to scores, for `bertscore` (see `semantic.BertScore`).
-        direction: Whether both texts of a pair are compared with the other, or the later with the earlier.
-        draws: Candidates per pair in the baselines.
-        writer: Whose texts the baselines draw (see `Writer`).
-        with_itself: Whether the baseline within items may draw texts on the asked question.
-        resampling: `ci`, `interval`, `resamples`, `confidence` and `seed` (also of the draws), as for `alpha`.
+    One row per group, `metric` (docs/rationales.md) and `pairs`: the `actual` pairs (two raters, same item and
+    question), and the same references with rationales for the `same question, other item` and for the `same item, other
+    question`, of which `draws` are drawn for each pair (by which `writer`: see `Writer`). `beyond` is the likeness of
+    the actual pairs less that of a baseline, with an interval of its own. `weights` are those of BLEU's n-grams, by n;
+    `encode` and `bertscore` compute what needs an encoder. `direction` compares both texts of a pair with the other, or
+    the later with the earlier; `with_itself` lets the baseline within items draw texts on the asked question. Intervals
+    resample items. A metric that cannot be computed has a reason.
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": [*"xyxy"], "value": [1, 2, 1, 2], "rationale": [
     ...     "he blames the office", "the office is blamed", "she hopes for rain", "rain is hoped for"]})
@@ -212,11 +189,11 @@ def rationale_agreement(
     >>> result.select("pairs", "compared", pl.col("estimate").round(2)).rows()
     [('actual', 4, 0.5), ('same question, other item', 4, 0.0), ('same item, other question', 0, None)]
     """
-    likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
+    likeness = Likeness(names(metric), weights or {}, encode, bertscore)
     how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=rationale_column(data)):
-        reasons = with_rationales(part)
+        reasons = with_rationales(part.frame)
         chance: dict[str, Any] = {"draws": draws, "writer": writer, "with_itself": with_itself}
         without = len(part.frame) - len(reasons)
         rows += _scored(part.key, peer_pairs(reasons, direction), reasons, likeness, how, without, **chance)
@@ -238,8 +215,6 @@ def rationale_similarity(
     metric: str | Sequence[str] = OVERLAP,
     models: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
-    smoothing: Smoothing = "floor",
-    tokens: Tokens = "treebank",
     weights: Mapping[int, Sequence[float]] | None = None,
     encode: Encode | None = None,
     bertscore: Score | None = None,
@@ -249,8 +224,7 @@ def rationale_similarity(
     """How alike a model's reasons are to those of people, with all people's reasons as references.
 
     One row per group, `model`, `metric` and `pairs` (see `rationale_agreement`); the baselines draw from the model's
-    own rationales. BLEU counts matches with any reference; the other metrics take the most similar one. Models are
-    the raters of the kind `model` or `persona` unless named, people those of the kind `person`.
+    own rationales. BLEU counts matches with any reference; the other metrics take the most similar one.
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": ["p", "m"] * 2, "value": [1, 2, 1, 2],
     ...                       "rationale": ["he blames the office", "the office", "she hopes for rain", "rain"]})
@@ -258,19 +232,11 @@ def rationale_similarity(
     >>> result.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
     [('m', 'actual', 0.53), ('m', 'same question, other item', 0.0)]
     """
-    likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
+    likeness = Likeness(names(metric), weights or {}, encode, bertscore)
     how = Resampling(**resampling)
-    with_kind = has_column(data, "kind")
-    if not with_kind and (models is None or people is None):
-        raise InputError("nothing says which raters are models", remedy="name them with the options models and people")
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=[*rationale_column(data), *(["kind"] if with_kind else [])]):
-        reasons = with_rationales(part)
-        kind = pl.col("kind").cast(pl.String) if with_kind else pl.lit("")
-        chosen = reasons.filter(
-            pl.col("rater").is_in(models) if models is not None else kind.is_in(["model", "persona"])
-        )
-        known = reasons.filter(pl.col("rater").is_in(people) if people is not None else kind == "person")
+    for part in parts(data, by, extra=[*rationale_column(data), *(["kind"] if has_column(data, "kind") else [])]):
+        known, chosen = (with_rationales(side) for side in sides_of(part.frame, models, people))
         for model in chosen["rater"].unique().sort():
             mine = chosen.filter(pl.col("rater") == model)
             left = part.frame.filter(pl.col("rater") == model)
@@ -286,9 +252,9 @@ def rationale_column(data: Judgments) -> list[str]:
     return ["rationale"]
 
 
-def with_rationales(part: Part) -> pl.DataFrame:
-    """The judgments of a group that have a rationale, whatever their status."""
-    return part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
+def with_rationales(frame: pl.DataFrame) -> pl.DataFrame:
+    """The judgments that have a rationale, whatever their status."""
+    return frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
 
 
 def _scored(

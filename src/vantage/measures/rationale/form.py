@@ -129,10 +129,9 @@ def rationale_form(
     """What rationales are like: length, hedging, how often they say that the text does not tell, and copying.
 
     One row per group and `property`, its mean over rationales: `words`; `hedging` (share of words that are hedges);
-    `says nothing` (share of rationales with a phrase like "does not mention"); and, against the item's column
-    `source`, `novel bigrams` (share that the source does not have), `coverage` and `density` of runs of words from the
-    source (Grusky et al. 2018) and the `longest copy` as a share of the text. Word lists are English. Intervals
-    resample items.
+    `says nothing` (share with a phrase like "does not mention"); and, against the item's column `source`, `novel
+    bigrams`, `coverage` and `density` of runs of words from it (Grusky et al. 2018) and the `longest copy` as a share
+    of the text. Word lists are English. Intervals resample items.
 
     >>> table = pl.DataFrame({"item": ["a", "b"], "rater": "x", "value": [1, 2], "text": ["I hate it", "so be it"],
     ...                       "rationale": ["They say: I hate it", "It seems fine"]})
@@ -148,7 +147,7 @@ def rationale_form(
     how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=[*needed, *([source] if with_source else [])]):
-        reasons = with_rationales(part)
+        reasons = with_rationales(part.frame)
         about = reasons[source].cast(pl.String).fill_null("").to_list() if with_source else [""] * len(reasons)
         values = form(reasons["rationale"].to_list(), about)
         for name in properties:

@@ -18,7 +18,7 @@ import numpy as np
 
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats
-from vantage.measures.rationale.overlap import ROUGE, Smoothing, Tokens, bleu_of_pairs, rouge_of_pairs
+from vantage.measures.rationale.overlap import ROUGE, bleu_of_pairs, rouge_of_pairs
 from vantage.measures.texts.phrases import Encode, unit
 
 Pair: TypeAlias = tuple[str, Sequence[str]]
@@ -46,15 +46,11 @@ def embedding_similarity(pairs: Sequence[Pair], encode: Encode) -> Floats:
 
 @dataclass(frozen=True)
 class BertScore:
-    """BERTScore F1 (Zhang et al. 2020) by the package bert-score, with any Transformers encoder.
+    """BERTScore F1 (Zhang et al. 2020) by the package bert-score, with any Transformers encoder (a folder or hub name).
 
     Every token is paired with the most similar one on the other side; of several references the highest F1 counts.
-
-    Args:
-        model: A folder or hub name.
-        layers: From which layer the token vectors are taken; the package knows the best one of many models.
-        baseline: The mean score of unrelated texts, if scores should be put on a scale on which that is 0 and identity
-            is 1: (F − b) / (1 − b).
+    `layers` is the layer whose token vectors are taken; the package knows the best one of many models. With a
+    `baseline`, the mean score of unrelated texts, that is 0 and identity 1: (F − b) / (1 − b).
     """
 
     model: str
@@ -109,8 +105,6 @@ class Likeness:
     """
 
     metric: Sequence[str] = OVERLAP
-    smoothing: Smoothing = "floor"
-    tokens: Tokens = "treebank"
     weights: Mapping[int, Sequence[float]] = field(default_factory=dict)
     encode: Encode | None = None
     bertscore: Score | None = None
@@ -135,7 +129,7 @@ class Likeness:
 
     def _bleu(self, pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
         lengths = [int(re.sub(r"\D", "", name)) for name in names]
-        scores = bleu_of_pairs(pairs, lengths, self.smoothing, None, self.weights, self.tokens)
+        scores = bleu_of_pairs(pairs, lengths, self.weights)
         return {name: scores[n] for name, n in zip(names, lengths, strict=True)}
 
     def _rouge(self, pairs: Sequence[Pair], _: list[str]) -> dict[str, Floats]:

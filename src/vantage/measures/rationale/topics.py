@@ -39,19 +39,10 @@ def topics(
     """The topics of each group of texts (latent Dirichlet allocation, Blei et al. 2003), the most prominent first.
 
     One row per group and `topic`: its `words`, the `share` of all words that it takes up, its `coherence` (the mean
-    normalised pointwise mutual information of its words' co-occurrence in texts, Bouma 2009: 1 always together, 0 as
-    chance would have it, −1 never) and its `stability` (the mean, over fits with other seeds, of the Jaccard likeness
-    of its words to those of the topic that matches it best, one to one). A group with too few words has a reason.
-
-    Args:
-        texts: A frame with a column `text`.
-        by: Columns of groups, such as `question`.
-        count: How many topics per group.
-        shown: How many words stand for a topic.
-        stop_words: Words to leave out besides function words, such as those of the question.
-        least_texts: In how many texts of the group a word must occur.
-        fits: How often the model is fitted; stability needs at least two.
-        seed: Of the first fit; the others count on from it.
+    normalised pointwise mutual information of its words in texts, Bouma 2009: 1 always together, 0 as chance would have
+    it, −1 never) and its `stability` (the mean Jaccard likeness of its words to those of the topic that matches it best
+    in `fits` with other seeds). Function words and `stop_words` are left out, and words in fewer than `least_texts`
+    texts.
 
     >>> fire = ["smoke fire house", "fire house smoke", "house smoke fire"] * 4
     >>> rain = ["rain river boat", "boat rain river", "river boat rain"] * 4

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal, Unpack
+from typing import Any, Final, Unpack
 
 import polars as pl
 
@@ -67,39 +67,23 @@ def accuracy(
     raters: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
     match: By = ("item", "question"),
-    per: Literal["mean", "person"] = "mean",
     skill: bool = True,
     **resampling: Unpack[PlainIntervalOptions],
 ) -> pl.DataFrame:
     """How well each rater hits a reference: gold labels, aggregated people, or each person in turn.
 
-    With TP, FP, FN of a class: precision TP / (TP + FP), recall TP / (TP + FN), F1 2TP / (2TP + FP + FN);
-    `macro` is their plain mean over the label set, `weighted` the mean by how often the reference has the
-    class, `micro` pools all classes. `within` is the share of answers at most that far from the reference
-    (metric `within`). `kappa` is Cohen's (1960); `quadratic_kappa` weights by squared differences of codes
-    (Cohen 1968). `mae`, `rmse`, `pearson`, `spearman` and `kendall` compare codes; a nominal scale has none.
+    With `reference="each"` the estimate is the mean over people. `metric` names one or several of those in
+    docs/measures-accuracy.md (all that the scale allows, by default). `missing` says what a refused, unparsed or failed
+    answer is, `opt_outs` the same for "ambiguous" and "not mentioned": left out, or wrong. Metrics of codes always
+    leave both out. A class without any denominator is null in its own row; in averages it counts as `zero_division`, or
+    is left out with None. Averages of people often lie between the answers: `rounding` puts them on the scale.
 
-    `metric` names one or several of these (all that the scale allows, by default). `missing` says what a
-    refused, unparsed or failed answer is, `opt_outs` the same for "ambiguous" and "not mentioned": left
-    out, or wrong. For metrics of codes both are always left out, since a missing answer has no distance.
+    Raters are scored one by one; those of a group together with another `by`. `ci` is over items and raters where at
+    least ten of those who make the reference judged several items each, otherwise over items.
 
-    A class without any denominator (never predicted, or never in the reference) is null in its own
-    row; in the averages it counts as `zero_division`, or is left out with None. Averages of people often
-    lie between the answers: `rounding` puts them on the scale, without it class metrics are null.
-
-    Raters are scored one by one; with another `by`, or none (`by=()`), those of a group are scored together.
-
-    With `reference="each"` the estimate is the plain mean over people, or one row per person (`per`).
-
-    Over raters, those who make the reference are left out in turn (see `vantage.measures.rater_variance`), or, where
-    people do not make it and raters are scored together, the raters under test. `ci` is over both by default where at
-    least ten of them judged several items each, otherwise over items.
-
-    A score says little by itself: where most answers are "no", always "no" is accurate, and nobody reaches people who
-    disagree among themselves. With `skill` every estimate has beside it the `floor`, what the best rater that does not
-    read reaches on the same items (`floor_rater`: see `vantage.measures.scoring.floors`), the `ceiling`, what a person
-    reaches (each one, or fifty drawn at random, against the reference that the others make), and `skill`, the share of
-    the way from one to the other, with its interval over items.
+    With `skill` every estimate stands between the `floor`, what the best rater that does not read reaches on the same
+    items (`floor_rater`), and the `ceiling`, what a person reaches against the reference that the others make; `skill`
+    is the share of the way, with its interval over items.
 
     >>> answers = {"item": ["a", "b", "c", "d"], "rater": ["m"] * 4, "value": [1, 0, 1, 1]}
     >>> gold = {"item": ["a", "b", "c", "d"], "value": [1, 0, 0, 1]}
@@ -113,11 +97,10 @@ def accuracy(
             raise InputError(f"metric '{name}' is not known", remedy=nearest(name, METRICS))
     scored_against = Scored(data, reference, by, raters, people, match, rounding)
     frame, word = scored_against.frame(), scored_against.word
-    apart = word == "each" and per == "person"
     how = Resampling(**resampling, over=OVER)
     left_out = frame if word is None else scored_against.sides[1]
     # One person, or one rater whose reference people do not make: there is nobody to be left out.
-    one = apart or (word is None and "rater" in names(by))
+    one = word is None and "rater" in names(by)
     if how.ci == "auto" and one:
         how = replace(how, ci="items")
     how = how.chosen(several_items(left_out.filter(pl.col("value").is_not_null())))
@@ -137,31 +120,29 @@ def accuracy(
         if numeric := [m.name for m in metrics if m.name in NUMERIC]:
             check_level(scale, part, f"the metric {numeric[0]}")
         persons = _persons(part, word)
-        for group in [[person] for person in persons] if apart else [persons]:
-            rated = part.filter(pl.col("person").is_in(group)) if word == "each" else part
-            # Where a tie of the whole is none of the rest, an item has a reference in the rest only.
-            items = rated.select("item").unique().sort("item").with_row_index("position") if rest else None
-            without = [
-                Scores.of(others, rules, left, items)
-                for others in (of_group(frame, key) for frame in rest)
-                if (left := _persons(others, word))
-            ]
-            scores = Scores.of(rated, rules, group, items)
-            scored = scores.rows(metrics, how, rated, scale, without)
-            if raters is None and not {"rater", "kind"} & set(names(by)) and scores.frame["rater"].n_unique() > 1:
-                scored = [{**row, "note": TOGETHER} for row in scored]
-            if skill:
-                single = _one_by_one(alone, key, names(match), scores) if alone is not None else []
-                ordered = scale is None or scale.ordered
-                no_skill = no_skill_raters(scores.frame, scale, ordered=ordered, seed=how.seed)
-                skilled = with_skill(scores, single, metrics, how, no_skill)
-                nothing = dict.fromkeys(OWN)
-                pairs = zip(scored, skilled, strict=True)
-                scored = [{**row, **(added if row.get("estimate") is not None else nothing)} for row, added in pairs]
-            named = {"person": group[0]} if apart else {}
-            stated = ({"missing": missing if m.classifies else "left_out"} for m in metrics)
-            rows += [{**key, **named, **said, **row} for said, row in zip(stated, scored, strict=True)]
-    first = (*names(by), "person", "metric", "average", "class", "missing", "wrong", *OWN)
+        rated = part.filter(pl.col("person").is_in(persons)) if word == "each" else part
+        # Where a tie of the whole is none of the rest, an item has a reference in the rest only.
+        items = rated.select("item").unique().sort("item").with_row_index("position") if rest else None
+        without = [
+            Scores.of(others, rules, left, items)
+            for others in (of_group(frame, key) for frame in rest)
+            if (left := _persons(others, word))
+        ]
+        scores = Scores.of(rated, rules, persons, items)
+        scored = scores.rows(metrics, how, rated, scale, without)
+        if raters is None and not {"rater", "kind"} & set(names(by)) and scores.frame["rater"].n_unique() > 1:
+            scored = [{**row, "note": TOGETHER} for row in scored]
+        if skill:
+            single = _one_by_one(alone, key, names(match), scores) if alone is not None else []
+            ordered = scale is None or scale.ordered
+            no_skill = no_skill_raters(scores.frame, scale, ordered=ordered, seed=how.seed)
+            skilled = with_skill(scores, single, metrics, how, no_skill)
+            nothing = dict.fromkeys(OWN)
+            pairs = zip(scored, skilled, strict=True)
+            scored = [{**row, **(added if row.get("estimate") is not None else nothing)} for row, added in pairs]
+        stated = ({"missing": missing if m.classifies else "left_out"} for m in metrics)
+        rows += [{**key, **said, **row} for said, row in zip(stated, scored, strict=True)]
+    first = (*names(by), "metric", "average", "class", "missing", "wrong", *OWN)
     return table([{**{c: row[c] for c in first if c in row}, **row} for row in rows], names(by))
 
 
@@ -184,9 +165,8 @@ def confusion(
 ) -> pl.DataFrame:
     """Which answers were given where the reference has which: counts, and shares of each reference class.
 
-    One row per pair of classes of the label set, those that never occur included. Missing answers have
-    rows of their own, with their status and without a predicted class. `estimate` is the share among
-    all judgments with that reference, missing ones included; `judgments` the count.
+    One row per pair of classes of the label set. Missing answers have rows of their own, with their status and without
+    a predicted class. `estimate` is the share among all judgments with that reference; `judgments` the count.
 
     >>> answers = {"item": ["a", "b", "c"], "rater": ["m"] * 3, "value": [1, 0, 1]}
     >>> gold = {"item": ["a", "b", "c"], "value": [1, 0, 0]}

@@ -79,19 +79,15 @@ def calibration(
 ) -> pl.DataFrame:
     """How well the distribution of a rater's answers to an item predicts what people answer, one by one.
 
-    `brier` is Σ (p − 1[answer])² (Brier 1950) and `log` −log p (Good 1952), averaged over the answers of an item
-    and over items: proper scores, lowest for the distribution that people really have. `best` estimates what that
-    distribution would reach, `ceiling` what the other people of the item reach for each one of them, `floor` the best
-    of predictions that do not read the item (`floor_rater`: see `vantage.measures.scoring.floors`), and `skill` is the
-    share of the way from the floor to the ceiling. `smoothing` adds so many pseudo-answers to each category, for the
-    rater, the floors and the other people.
+    `brier` is Σ (p − 1[answer])² (Brier 1950) and `log` −log p (Good 1952), averaged over the answers of an item and
+    over items. `best` estimates what the distribution that people have would reach, `ceiling` what the other people of
+    the item reach, `floor` the best of predictions that do not read, and `skill` is the share of the way. `smoothing`
+    adds so many pseudo-answers to each category.
 
     `calibration_error` is the root of the mean squared distance between predicted probabilities and the shares of
-    people, in `bins` of equal width, each freed from the chance of few people and items: of the squared sum of a bin
-    only products of different items are counted (Kumar, Liang and Ma 2019). It is 0 on average where people answer as
-    predicted, however few they are. With `per="bin"` there is a row for each bin, the reliability curve: `predicted`,
-    the people's share as `estimate`, and `expected_low`…`expected_high` of it if people, drawn anew, answered as
-    predicted.
+    people, in `bins` of equal width, freed from the chance of few people and items (Kumar, Liang and Ma 2019). With
+    `per="bin"` there is a row for each bin, the reliability curve: `predicted`, the people's share as `estimate`, and
+    `expected_low`…`expected_high` of it if people, drawn anew, answered as predicted.
 
     >>> answers = {"item": ["a"] * 6, "rater": [*"mmpqrs"], "sample": [0, 1, 0, 0, 0, 0], "value": [0, 1, 0, 0, 1, 1]}
     >>> calibration(answers, people=[*"pqrs"], ci="none").select("score", "estimate").rows()

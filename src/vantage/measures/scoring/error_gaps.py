@@ -82,21 +82,16 @@ def error_gaps(
 ) -> pl.DataFrame:
     """For whom does a model work worse? Its error for each group of people, beside that for all others.
 
-    `traits` are the columns of people to look at (all of a corpus by default). They are analysed as by `groups`: every
-    value of a nominal trait is a group, compared with all other people; an ordered one has a row for its trend, a
-    number for its slope. A `group` of null counts people without a value, who are in no comparison. Groups of fewer
-    than five people, or with fewer outside, are described and not tested.
+    `traits` are the columns of people to look at (all of a corpus by default), analysed as by `groups`: every value of
+    a nominal trait against all other people, the trend of an ordered one, the slope of a number. Groups of fewer than
+    five people, or with fewer outside, are described and not tested.
 
     `error` is the mean distance between the model's answer and those of the group's people, `rest` that of the others,
-    both given who judged what, and `estimate` the difference, with its interval and `p` over people. `ceiling` is how
-    far people of the group are from each other, and `beyond` the gap that is left when each person's distance from
-    their own group is taken out: a group that disagrees within itself is far from everyone. `detectable` is the
-    smallest gap that would be found in 80 % of such studies, by the corrected test that decides `worse`. `p_worse` is
-    that of the gap or, where that is below .05 and the ceiling is known, the larger one of it and that of the gap
-    beyond; `p_adjusted` corrects it over all comparisons of the model (Bonferroni; two groups are one), and `worse`
-    says that a gap remains.
-
-    With `per="item"` there is a row for each item and group, the items that make the gap first.
+    `estimate` the difference, given who judged what, with its interval and `p` over people. `ceiling` is how far people
+    of the group are from each other, and `beyond` the gap that is left when that is taken out. `detectable` is the
+    smallest gap that would be found in 80 % of such studies. `p_worse` is the larger p of the gap and of the gap beyond
+    (looked at where the first is below .05), corrected over all comparisons of the model (Bonferroni), and `worse` says
+    that a gap remains. With `per="item"` there is a row for each item and group, the items that make the gap first.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -146,9 +146,12 @@ def under_test_and_judges(
 
 
 def sides_of(
-    frame: pl.DataFrame, models: Sequence[str] | None, people: Sequence[str] | None
+    frame: pl.DataFrame,
+    models: Sequence[str] | None,
+    people: Sequence[str] | None,
+    kinds: Sequence[str] = ("person",),
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The judgments of the people, and of the models under test: all of people's, where they are not the same."""
+    """The judgments of the people, those of such `kinds` unless named, and of the models under test."""
     rater = pl.col("rater").cast(pl.String)
     known = frame["rater"].cast(pl.String).unique().to_list()
     for name in [*(models or ()), *(people or ())]:
@@ -156,19 +159,19 @@ def sides_of(
             raise InputError(f"there is no rater '{name}'", remedy=nearest(str(name), known))
     if models is None and people is None and "kind" not in frame.columns:
         raise InputError(
-            "the table does not say which raters are models",
-            remedy="add a column 'kind', or name them with the option models",
+            "the table does not say which raters are models and which are people",
+            remedy="add a column 'kind', or name them",
         )
     if people is not None:
         person = rater.is_in([str(p) for p in people])
     elif "kind" in frame.columns:
-        person = pl.col("kind").cast(pl.String) == "person"
+        person = pl.col("kind").cast(pl.String).is_in(list(kinds))
     else:
         person = pl.lit(True)
     model = ~person
     if models is not None:
         model = rater.is_in([str(m) for m in models])
-    elif people is None:
+    elif "kind" in frame.columns:
         model = pl.col("kind").cast(pl.String).is_in(MODELS)
     return frame.filter(person & ~model), frame.filter(model)
 

@@ -20,7 +20,7 @@ from scipy.special import stdtr
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, SHARES, PlainIntervalOptions
-from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.multiplicity import adjusted
 from vantage.measures.parts import Part, check_level, names, parts
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_variance import several_items, without_raters
@@ -35,6 +35,8 @@ from vantage.scales import Level, Scale
 
 Alignment: TypeAlias = Literal["accuracy", "rmse", "mae"]
 
+LEVEL: Final = 0.05
+"""The rate of false discoveries over people (Benjamini and Yekutieli 2001)."""
 PASSED: Final = 0.5
 """The winning rate at which a model passes."""
 _SMALL: Final = 30
@@ -99,11 +101,7 @@ def alt_test(
     alignment: Alignment | None = None,
     level: Level | None = None,
     epsilon: float = 0.1,
-    test: Literal["t", "wilcoxon"] | None = None,
-    correction: Correction = "by",
-    q: float = 0.05,
     min_items: int = 30,
-    min_people: int = 2,
     match: By = ("item", "question"),
     traits: Sequence[str] | None = None,
     per: Literal["model", "person"] = "model",
@@ -111,33 +109,24 @@ def alt_test(
 ) -> pl.DataFrame:
     """The alternative annotator test: does the model agree with people as well as one of them does?
 
-    Each person is left out in turn. On every item they share with the model, the one whose answer is
-    better aligned with the remaining people wins; both win a tie. `alignment` is the share of equal answers
-    (`accuracy`, for nominal scales), minus the root mean squared difference (`rmse`, the default for
-    ordered ones) or minus the mean absolute difference (`mae`). The model may replace the person if its
-    share of wins, its advantage probability, is above the person's less `epsilon`: what the model saves in
-    time and money. The authors suggest 0.2 for experts, 0.15 for skilled and 0.1 for crowd annotators.
+    Each person is left out in turn. On every item they share with the model, the one whose answer is better aligned
+    with the remaining people wins; both win a tie. `alignment` is the share of equal answers (`accuracy`), minus the
+    root mean squared difference (`rmse`, the default for ordered scales) or minus the mean absolute one (`mae`). The
+    model may replace the person if its share of wins is above the person's less `epsilon` (0.2 for experts, 0.15 for
+    skilled and 0.1 for crowd annotators), by Student's t or, below 30 items, Wilcoxon's signed ranks, corrected over
+    people. The winning rate, `estimate`, is the share of tested people whom the model may replace; it passes at one
+    half or more. `advantage` is the mean share of wins, the number to compare models by. With `per="person"` there is a
+    row for each person.
 
-    The one-sided test of the paired differences is Student's t, or Wilcoxon's signed ranks with fewer than
-    30 items; `correction` controls false discoveries over people at rate `q` (Benjamini and Yekutieli
-    2001). The winning rate, `estimate`, is the share of tested people whom the model may replace; it passes
-    at one half or more. `advantage` is the mean advantage probability over them, the number to compare models by. Its
-    interval is over both, people being left out in turn, where at least ten of them judged several items each,
-    otherwise over items; `ci` chooses. With `per="person"` there is a row for each person, whose `estimate` is the
-    model's advantage probability against them.
+    Raters that do not read can pass too (`unread` names them). `kappa` is the model's agreement with single people
+    beyond chance, `floor` that of the best rater that does not read, `ceiling` that of a person with the others, and
+    `skill` the share of the way. `worse_for` names the groups of people, by `traits`, for whom the model works worse
+    (see `error-gaps`). A model `stands_in` for a person if it passes, its agreement is above the floor (with 99.9 %
+    certainty), and it works worse for nobody.
 
-    Passing is not enough, since raters that do not read can pass (`unread` names those that do). `kappa` is the model's
-    agreement with single people beyond chance, `floor` that of the best rater that does not read (`floor_rater`: see
-    `vantage.measures.scoring.floors`), `ceiling` that of a person with the others, and `skill` the share of the way,
-    with its interval over items. `worse_for` names the groups of people, by the `traits` of a corpus (all by default,
-    none of a plain table), for whom the model works worse than for others (see `error-gaps`). A model `stands_in` for a
-    person if it passes, its agreement is above the floor (with 99.9 % certainty), and it works worse for nobody.
-
-    Items with fewer than `min_people` people are not used, and people with fewer than `min_items` shared
-    items are not tested; the row says so. Where all differences are equal, the test is decided by whether
-    they are below `epsilon`. A model's repeated samples have their alignment averaged. Items that the
-    model left unanswered are left out, or lost with `missing="wrong"`; `answered` is the share of
-    its items that it answered: a model that refuses what is hard may pass on the rest.
+    Items that one person judged are not used, and people with fewer than `min_items` shared items are not tested. Items
+    that the model left unanswered are left out, or lost with `missing="wrong"`; `answered` is the share that it
+    answered.
 
     >>> import numpy as np
     >>> people = np.tile([0, 1, 1, 0], (3, 10)).astype(float)
@@ -167,15 +156,15 @@ def alt_test(
         if tested.is_empty():
             rows.append({**part.key, "model": None, "reason": "no model was asked in this group"})
             continue
-        meetings = Meetings.of(persons, keys, chosen, min_people)
+        meetings = Meetings.of(persons, keys, chosen)
         how = bootstrap.chosen(several_items(persons.filter(pl.col("value").is_not_null())))
         rest = []
         if how.ci in ("raters", "both") and of_people:
-            rest = [Meetings.of(others, keys, chosen, min_people) for others in without_raters(persons, how.seed)]
+            rest = [Meetings.of(others, keys, chosen) for others in without_raters(persons, how.seed)]
         for model in tested["rater"].unique().sort():
             mine = tested.filter(pl.col("rater") == model)
             trial = Trial.of(meetings, mine, chosen, missing)
-            verdicts = trial.verdicts(epsilon, test, correction, q, min_items)
+            verdicts = trial.verdicts(epsilon, min_items)
             head = {**part.key, "model": str(model)}
             options = {"alignment": chosen, "epsilon": epsilon}
             left_out = _left_out(persons, mine, trial, missing)
@@ -187,7 +176,7 @@ def alt_test(
 
                 def passes(replies: pl.DataFrame, meetings: Meetings = meetings, chosen: Alignment = chosen) -> bool:
                     unread = Trial.of(meetings, replies, chosen, missing)
-                    return (winning_rate(unread.verdicts(epsilon, test, correction, q, min_items)) or 0) >= PASSED
+                    return (winning_rate(unread.verdicts(epsilon, min_items)) or 0) >= PASSED
 
                 summary |= _verdict(summary["passes"], passes, meetings, mine, chosen, part.scale(), missing, bootstrap)
                 if known and summary["stands_in"]:
@@ -230,9 +219,7 @@ class Trial:
             meetings.people,
         )
 
-    def verdicts(
-        self, epsilon: float, test: str | None, correction: Correction, q: float, min_items: int
-    ) -> list[dict[str, Any]]:
+    def verdicts(self, epsilon: float, min_items: int) -> list[dict[str, Any]]:
         """The test of every person, in the order of their names."""
         parted = {str(p): rows for (p,), rows in self.wins.group_by("person")}
         rows: list[dict[str, Any]] = []
@@ -244,11 +231,11 @@ class Trial:
                 rows.append({**row, "reason": few})
                 continue
             difference = (wins["person_wins"] - wins["model_wins"]).to_numpy()
-            name = test or ("t" if len(difference) >= _SMALL else "wilcoxon")
+            name = "t" if len(difference) >= _SMALL else "wilcoxon"
             rows.append({**row, "test": name, "p": replaced_p(difference, epsilon, name)})
-        for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
+        for row, p in zip(rows, adjusted([row["p"] for row in rows], "by"), strict=True):
             row["p_adjusted"] = p
-            row["replaceable"] = None if p is None else p <= q
+            row["replaceable"] = None if p is None else p <= LEVEL
         return rows
 
     def person_rows(self, verdicts: Sequence[dict[str, Any]], how: Resampling) -> list[dict[str, Any]]:
@@ -303,12 +290,12 @@ class Meetings:
     keys: list[str]
 
     @classmethod
-    def of(cls, persons: pl.DataFrame, keys: list[str], alignment: Alignment, min_people: int) -> Meetings:
-        """The meetings on all items that enough people answered."""
+    def of(cls, persons: pl.DataFrame, keys: list[str], alignment: Alignment) -> Meetings:
+        """The meetings on all items that two people or more answered."""
         answers = persons.filter(pl.col("value").is_not_null()).select(
             [*keys, pl.col("rater").cast(pl.String).alias("person"), pl.col("value")]
         )
-        enough = pl.col("person").n_unique().over(keys) >= max(min_people, 2)
+        enough = pl.col("person").n_unique().over(keys) > 1
         answers = answers.filter(enough).with_columns(pl.int_range(pl.len()).alias("take"))
         rest = answers.select([*keys, pl.col("person").alias("other_person"), pl.col("value").alias("other")])
         pairs = answers.join(rest, on=keys, nulls_equal=True).filter(pl.col("person") != pl.col("other_person"))

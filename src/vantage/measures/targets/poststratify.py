@@ -31,9 +31,8 @@ SHRUNK: Final = (
     "90 % of cases"
 )
 UNKNOWN: Final = "{} no {}, which is taken to have nothing to do with their answers"
-SINGLE: Final = (
-    "no two values of {} were compared: how far others are from these raters is left to the prior of the model"
-)
+SINGLE: Final = "all raters have the same {}, which the model therefore leaves out"
+UNCOMPARED: Final = "; how far others are from them is left to its prior"
 ALIKE: Final = "all answers are the same"
 
 VIEW: Final = View(
@@ -83,13 +82,11 @@ def population(
     """What people would answer if they were those of a target: poststratification with partial pooling.
 
     `target` is the name of weights that the corpus has, or a file of shares (docs/population.md). A multilevel logit
-    model with effects of items, raters, traits, their combination, and of items by traits predicts each item's answers
-    for every combination of traits, which are summed over the target (Gelman and Little 1997). There is a row for each
-    answer, and for the mean where answers have an order: of the corpus, or of each item with `per="item"`.
-
-    `raw` is the same of the raters as they are. `modelled` is the share of the target in combinations of which no rater
-    judged the item, and `modelled_variance` the share of the estimate's variance that comes from them. The interval is
-    over other raters, for these items. A question with three answers or more and no order has a model for each answer.
+    model predicts each item's answers for every combination of traits, which are summed over the target (Gelman and
+    Little 1997). There is a row for each answer, and for the mean where answers have an order: of the corpus, or of
+    each item with `per="item"`. `raw` is the same of the raters as they are. `modelled` is the share of the target in
+    combinations of which no rater judged the item, and `modelled_variance` the share of the variance that comes from
+    them. The interval is over other raters, for these items.
 
     >>> rng = np.random.default_rng(2)
     >>> item, rater = (grid.ravel() for grid in np.indices((6, 24)))
@@ -214,8 +211,9 @@ def _notes(raters: pl.DataFrame, target: Target, shares: Mapping[Cell, float], m
         for value, number in as_text(raters[trait]).drop_nulls().value_counts(sort=True).iter_rows()
         if number <= FEW_OF and any(value == cell[k] for cell in shares)
     ]
-    if empty and model.single:
-        yield SINGLE.format(" and ".join(target.traits[k] for k in sorted(model.single)))
+    if same := [target.traits[k] for k, value in model.single.items() if value is not None]:
+        alike = SINGLE.format(" and ".join(same))
+        yield f"{alike}{UNCOMPARED if empty else ''}"
     yield from (*model.notes, *([SHRUNK.format(", ".join(few))] if few else []))
     if len(raters) < FEW_IN_CELLS:
         yield UNSURE

@@ -89,18 +89,15 @@ def whose_label(
     """Whose label is it: under which targets the most frequent answer to an item is another.
 
     The targets are `target`, the name of weights of the corpus or a file of shares, and every group of the `traits`
-    (those of the target by default, else all). With `per="target"` there is a row for each: how many labels change
-    from those of the raters as they are (`changed`), how many would by chance (`expected`), the share of items beyond
-    chance (`estimate`), and a p value from permutations, corrected over targets (Holm 1979).
+    (those of the target by default, else all). With `per="target"` there is a row for each: how many labels change from
+    those of the raters as they are (`changed`), how many would by chance (`expected`), the share of items beyond chance
+    (`estimate`), and a p value from permutations, corrected over targets (Holm 1979).
 
-    With `per="item"` there is a row for each item, target and answer, with the shares under both, for training data
-    too; `p_adjusted` corrects over the items of a target, and `depends` says where the label changes and its share
-    differs beyond that. Items that fewer than five people of a group judged are not shown for it.
-
-    With `per="model"` there is a row for each model and target: `estimate` is how far a model's answers are from the
-    target's shares (total variation), `floor` the same of the best rater that never reads (one answer to all items, or
-    the overall shares where the model was asked several times), `skill` one minus their quotient, and p whether the
-    model is closer to this target than to weights dealt out at random.
+    With `per="item"` there is a row for each item, target and answer, with the shares under both; `depends` says where
+    the label changes and its share differs beyond chance. With `per="model"` there is a row for each model and target:
+    `estimate` is how far the model's answers are from the target's shares (total variation), `floor` the same of the
+    best rater that never reads, `skill` one minus their quotient, and p whether the model is closer to this target than
+    to weights dealt out at random. What fewer than five people answered is not shown.
 
     >>> rng = np.random.default_rng(1)
     >>> item, rater = (grid.ravel() for grid in np.indices((20, 30)))

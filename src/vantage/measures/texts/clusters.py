@@ -63,16 +63,6 @@ class Clusters:
             }
         )
 
-    def members(self) -> pl.DataFrame:
-        """One row per item: its scores and its cluster."""
-        return pl.DataFrame(
-            {
-                "item": self.items,
-                **{axis: self.points[:, n] for n, axis in enumerate(self.axes)},
-                "cluster": [self.names[label] for label in self.labels],
-            }
-        )
-
 
 def kmeans(
     items: Sequence[str],
@@ -84,16 +74,9 @@ def kmeans(
     n_init: int = N_INIT,
     seed: int = 0,
 ) -> Clusters:
-    """Clusters by k-means (Lloyd 1982) from `n_init` k-means++ starts (Arthur and Vassilvitskii 2007).
+    """Clusters by k-means (Lloyd 1982): the best of `n_init` k-means++ starts (Arthur and Vassilvitskii 2007).
 
-    Args:
-        items: The items' names.
-        points: Their scores, one row per item and one column per axis, all known.
-        axes: What the columns are.
-        k: How many clusters.
-        scale: The ends of the scale, for the names of the clusters.
-        n_init: How many starts; the best is kept.
-        seed: Of the starts.
+    `points` has one row per item and one column per axis, all known; `scale`, its ends, names the clusters.
 
     >>> points = np.array([[4.5, 2.0], [4.4, 2.1], [2.0, 4.4], [2.1, 4.5], [1.2, 1.1], [1.1, 1.2]])
     >>> result = kmeans(["rich", "ceos", "elderly", "children", "a", "b"], points, k=3)
@@ -177,46 +160,40 @@ def k_table(points: Floats, *, most: int = 8, references: int = 20, seed: int = 
     largest: `p` is how likely one more cloud without clusters has a silhouette as large for some k, by Student's t over
     the largest ones of `references` such clouds, which are uniform in the box of the points along their principal axes;
     normal clouds part less well. `chosen` marks the k with the largest silhouette where its p is below `LEVEL`, and 1
-    elsewhere. `gap` is how much smaller the logarithm of the within-cluster sum of squares is than that of the same
-    clouds, with `gap_error` its standard error √(1 + 1/B) · sd (Tibshirani, Walther and Hastie 2001); their rule for k
-    finds one cluster in five clear ones in the corners and the middle of a square. Items that share a few places
-    exactly have as many clusters as places, and no gap for that number. `again` is how sure the number is: in which
-    share of random parts of the items, four fifths of them, this k has the largest silhouette.
+    elsewhere. `again` is how sure the number is: in which share of random parts of the items, four fifths of them, this
+    k has the largest silhouette.
     """
     distinct = len(np.unique(points, axis=0))
     places = distinct if 2 * distinct <= len(points) else distinct - 1
-    counts = range(1, min(most, places, len(points) - 1) + 1)
-    with one_thread():
-        rows = _fits(points, counts, TABLE_STARTS, seed)
-        clouds = [_fits(cloud, counts, CLOUD_STARTS, seed) for cloud in _without_clusters(points, references, seed)]
-        again = _largest_again(points, counts, references, seed)
-    for n, row in enumerate(rows):
-        if row["k"] < distinct:
-            logs = np.log([cloud[n]["inertia"] for cloud in clouds])
-            row["gap"] = float(logs.mean() - np.log(row["inertia"]))
-            row["gap_error"] = float(logs.std() * np.sqrt(1 + 1 / len(logs)))
-    for row in rows[1:]:
-        largest = np.array([max(one["silhouette"] for one in cloud[1:]) for cloud in clouds])
-        error = largest.std(ddof=1) * np.sqrt(1 + 1 / references)
-        row["p"] = float(stats.t.sf((row["silhouette"] - largest.mean()) / error, references - 1))
-        row["again"] = again.get(row["k"], 0.0) if again else None
-    best = max(rows[1:], key=lambda row: row["silhouette"], default={"p": 1.0})
-    chosen = best["k"] if best["p"] < LEVEL else 1
-    schema = {"k": pl.Int64, **dict.fromkeys(("inertia", "silhouette", "p", "again", "gap", "gap_error"), pl.Float64)}
+    counts = range(2, min(most, places, len(points) - 1) + 1)
+    rows: list[dict[str, Any]] = [{"k": 1}]
+    chosen = 1
+    if counts:
+        with one_thread():
+            silhouettes = _silhouettes(points, counts, TABLE_STARTS, seed)
+            clouds = [
+                max(_silhouettes(cloud, counts, CLOUD_STARTS, seed).values())
+                for cloud in _without_clusters(points, references, seed)
+            ]
+            again = _largest_again(points, counts, references, seed)
+        error = np.std(clouds, ddof=1) * np.sqrt(1 + 1 / references)
+        p = {k: float(stats.t.sf((one - np.mean(clouds)) / error, references - 1)) for k, one in silhouettes.items()}
+        rows += [
+            {"k": k, "silhouette": one, "p": p[k], "again": again.get(k, 0.0) if again else None}
+            for k, one in silhouettes.items()
+        ]
+        best = max(silhouettes, key=lambda k: silhouettes[k])
+        chosen = best if p[best] < LEVEL else 1
+    schema = {"k": pl.Int64, **dict.fromkeys(("silhouette", "p", "again"), pl.Float64)}
     return pl.DataFrame(rows, schema=schema).with_columns((pl.col("k") == chosen).alias("chosen"))
 
 
-def _fits(points: Floats, counts: Iterable[int], n_init: int, seed: int) -> list[dict[str, Any]]:
-    """How well each number of clusters fits these points."""
+def _silhouettes(points: Floats, counts: Iterable[int], n_init: int, seed: int) -> dict[int, float]:
+    """The silhouette of each number of clusters."""
     from sklearn.metrics import silhouette_score
 
-    rows: list[dict[str, Any]] = []
-    for k in counts:
-        best = fitted(points, k, n_init=n_init, seed=seed)
-        rows.append({"k": k, "inertia": float(best.inertia_)})
-        if k > 1:
-            rows[-1]["silhouette"] = float(silhouette_score(points, best.labels_))
-    return rows
+    fits = {k: fitted(points, k, n_init=n_init, seed=seed) for k in counts}
+    return {k: float(silhouette_score(points, one.labels_)) for k, one in fits.items()}
 
 
 def _largest_again(points: Floats, counts: Sequence[int], parts: int, seed: int) -> dict[int, float]:
@@ -225,8 +202,9 @@ def _largest_again(points: Floats, counts: Sequence[int], parts: int, seed: int)
     for _ in range(parts):
         some = points[rng.permutation(len(points))[:size]]
         possible = [k for k in counts if k < min(size, len(np.unique(some, axis=0)))]
-        if len(possible) > 1:
-            best.append(max(_fits(some, possible, CLOUD_STARTS, seed)[1:], key=lambda row: row["silhouette"])["k"])
+        if possible:
+            silhouettes = _silhouettes(some, possible, CLOUD_STARTS, seed)
+            best.append(max(silhouettes, key=lambda k: silhouettes[k]))
     return {k: best.count(k) / len(best) for k in set(best)}
 
 
@@ -327,13 +305,7 @@ class Stability:
 
 
 def stability(clusters: Clusters, replicates: Floats, *, seed: int = 0) -> Stability:
-    """Clusters every replicate of the points anew and compares the result with the clusters found.
-
-    Args:
-        clusters: The clustering of the points.
-        replicates: The points as they might have come out: resamples × items × axes.
-        seed: Of the starts of the clusterings.
-    """
+    """Clusters every replicate of the points (resamples × items × axes) anew, and compares each with the clusters."""
     from scipy.optimize import linear_sum_assignment
     from sklearn.metrics import adjusted_rand_score
 

@@ -111,10 +111,9 @@ def expected_values(judgments: pl.DataFrame) -> pl.DataFrame:
 
 
 def item_means(data: Judgments, *, by: By = ("rater", "question")) -> pl.DataFrame:
-    """The mean of each item over raters and runs: with the number of runs, their variance and their spread.
+    """The mean of each item over raters and runs: with the number of runs, their variance (n − 1) and their spread.
 
-    `variance` is that of the runs (n − 1 below); `cv`, the coefficient of variation, is standard deviation over
-    mean. On a scale whose zero is arbitrary, such as 1 to 5, it depends on that zero: compare it within a scale only.
+    `cv`, the coefficient of variation, is standard deviation over mean; it depends on where the scale has its zero.
 
     >>> answers = {"item": ["a", "a", "b"], "rater": ["m"] * 3, "sample": [0, 1, 0], "value": [4, 2, 5]}
     >>> item_means(answers, by="rater").select("item", "mean", "variance", "runs").rows()
@@ -136,10 +135,9 @@ def item_means(data: Judgments, *, by: By = ("rater", "question")) -> pl.DataFra
 
 
 def extremes(means: pl.DataFrame, *, by: By = ("rater", "question"), count: int = 10) -> pl.DataFrame:
-    """The items with the highest and the lowest means, with their variances; who else shares the last place is told.
+    """The items with the highest and the lowest means of a result of `item_means`; equal ones by name.
 
-    `means` is a result of `item_means`. Items are ranked by mean, equal ones by name; `tied` is the number of
-    items beyond the list that have the mean of its last one.
+    `tied` is the number of items beyond the list that have the mean of its last one.
 
     >>> answers = {"item": ["a", "b", "c", "d"], "rater": ["m"] * 4, "value": [5, 1, 1, 1]}
     >>> lowest = extremes(item_means(answers), count=2).filter(end="lowest")
@@ -194,10 +192,9 @@ def run_spread(
 ) -> pl.DataFrame:
     """How far the runs of a rater differ: the coefficient of variation per item, its mean and its maximum.
 
-    The coefficient is standard deviation (n − 1) over mean, of the runs of one item. `estimate` is its mean over items,
-    with an interval over items; `largest` its maximum and `item` where it occurs; `deviation` the mean standard
-    deviation, which does not depend on where the scale has its zero. With `runs`, only the first so many runs count,
-    since a maximum grows with the number of items and a small sample of runs is noisier than a large one.
+    It is standard deviation (n − 1) over mean, of the runs of one item. `estimate` is its mean over items, with an
+    interval over items; `largest` its maximum and `item` where it occurs; `deviation` the mean standard deviation. With
+    `runs`, only the first so many count, since a maximum grows with their number.
 
     >>> answers = {"item": ["a", "a", "b", "b"], "rater": ["m"] * 4, "sample": [0, 1] * 2, "value": [2, 4, 3, 3]}
     >>> run_spread(answers).select(pl.col("estimate", "largest").round(3), "item").rows()

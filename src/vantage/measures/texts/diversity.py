@@ -18,38 +18,16 @@ from vantage.measures.ratings import By, Floats, Ints, by_columns
 from vantage.measures.texts.tokens import CutTexts
 
 
-def self_bleu(texts: Sequence[str], *, longest: int = 4, smoothing: float = 0.1) -> float | None:
-    """The mean BLEU of each text against all the others (Zhu et al. 2018); lower is more varied. Null for one text.
-
-    BLEU (Papineni et al. 2002) of n-grams up to `longest` words, all alike in weight, with the brevity penalty of the
-    reference closest in length; an n-gram length without a match counts as `smoothing` matches (Chen and Cherry 2014,
-    method 1), except that a text without a word in common with the others scores 0. Empty texts are left out.
-
-    >>> self_bleu(["they earn good wages now", "they earn good wages now"])
-    1.0
-    """
-    return _self_bleu([tokens for tokens in CutTexts.of(texts).lists() if tokens], longest, smoothing)
-
-
-def ngram_entropy(texts: Sequence[str], n: int, *, size: int | None = None, seed: int = 0) -> float | None:
-    """The entropy of the distribution of n-grams, in bits (Zhang et al. 2018); higher is more varied.
-
-    With `size`, of that many n-grams drawn without replacement; null where there are fewer, or none.
-
-    >>> ngram_entropy(["one two three four"], 2), ngram_entropy(["one one one"], 2)
-    (1.58..., 0.0)
-    """
-    return _entropy(_times(CutTexts.of(texts), n), size, seed)
-
-
 def text_diversity(
     texts: pl.DataFrame, *, by: By = "condition", size: int | None = None, repeats: int = 20, seed: int = 0
 ) -> pl.DataFrame:
     """Self-BLEU and the entropies of 2- and 3-grams of every group of texts, each from samples of the same size.
 
-    The size is that of the smallest group unless given: `texts` for Self-BLEU, and as many n-grams as the smallest
-    group has for the entropies. Each number is the mean over `repeats` samples, with the range that holds 95 %
-    of them. `of` is how many texts the group has in all.
+    Self-BLEU is the mean BLEU of each text against all the others (Zhu et al. 2018); lower is more varied. The entropy
+    of the distribution of n-grams is in bits (Zhang et al. 2018); higher is more varied. The size is that of the
+    smallest group unless given: `texts` for Self-BLEU, and as many n-grams as the smallest group has for the entropies.
+    Each number is the mean over `repeats` samples, with the range that holds 95 % of them. `of` is how many texts the
+    group has in all.
 
     >>> texts = ["red fox runs", "blue sky", "old sea"] + ["same words here"] * 2
     >>> result = pl.DataFrame({"condition": ["a"] * 3 + ["b"] * 2, "text": texts})
@@ -85,8 +63,8 @@ def text_diversity(
     return pl.DataFrame(rows, schema_overrides={**dict.fromkeys(kinds, pl.Float64), "reason": pl.String})
 
 
-def _summary(name: str, samples: Sequence[float | None]) -> dict[str, float | None]:
-    known = np.array([value for value in samples if value is not None])
+def _summary(name: str, samples: Sequence[float]) -> dict[str, float | None]:
+    known = np.array(samples)
     if not len(known):
         return dict.fromkeys((name, f"{name}_low", f"{name}_high"))
     low, high = percentile(known)
@@ -98,18 +76,20 @@ def _times(tokens: CutTexts, n: int) -> Ints:
     return np.sort(np.unique(tokens.ngrams(n)[1], return_counts=True)[1])
 
 
-def _entropy(times: Ints, size: int | None, seed: int) -> float | None:
-    if not len(times) or (size is not None and times.sum() < size):
-        return None
-    if size is not None and size < times.sum():
+def _entropy(times: Ints, size: int, seed: int) -> float:
+    if size < times.sum():
         times = np.random.default_rng(seed).multivariate_hypergeometric(times, size, method="marginals")
     share = times[times > 0] / times.sum()
     return abs(float(-(share * np.log2(share)).sum()))
 
 
-def _self_bleu(texts: Sequence[Sequence[int]], longest: int = 4, smoothing: float = 0.1) -> float | None:
-    if len(texts) < 2:
-        return None
+def _self_bleu(texts: Sequence[Sequence[int]], longest: int = 4, smoothing: float = 0.1) -> float:
+    """The mean BLEU (Papineni et al. 2002) of n-grams up to `longest` words, with equal weights.
+
+    The brevity penalty is that of the reference closest in length; an n-gram length without a match counts as
+    `smoothing` matches (Chen and Cherry 2014, method 1), except that a text without a word in common with the others
+    scores 0.
+    """
     cut = CutTexts(np.concatenate(texts).astype(np.int64), np.array([len(tokens) for tokens in texts]), [])
     matched = np.array([_matched(cut, n) for n in range(1, longest + 1)])
     # A text shorter than the n-gram has none to match.

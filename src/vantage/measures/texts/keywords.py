@@ -31,8 +31,8 @@ PARTS: Final[Mapping[str, tuple[PartOfSpeech, ...]]] = {
 def matched(keywords: pl.DataFrame, dictionary: Dictionary, *, lemmatize: Lemmatize = lemmas) -> pl.DataFrame:
     """Keywords with what the dictionary says of them: one row per occurrence and dimension.
 
-    `keywords` has a column `keyword`; a column `about` (a key of `PARTS`) tells which part of speech to expect. An
-    occurrence that is not found has one row, with a null `stage`. `occurrence` numbers the rows of `keywords`.
+    A column `about` (a key of `PARTS`) tells which part of speech to expect. A `keyword` that is not found has one row,
+    with a null `stage`. `occurrence` numbers the rows of `keywords`.
 
     >>> words = pl.DataFrame({"item": ["a", "a"], "keyword": ["Friendly", "tall"]})
     >>> small = Dictionary.of({"Sociability": {"high": ["friendly"]}})
@@ -64,10 +64,10 @@ def matched(keywords: pl.DataFrame, dictionary: Dictionary, *, lemmatize: Lemmat
 
 
 def coverage(matches: pl.DataFrame, *, by: By = ()) -> pl.DataFrame:
-    """How many keywords the dictionary knows, stage after stage.
+    """How many keywords the dictionary knows, stage after stage, in a result of `matched`.
 
-    One row per stage: `found` occurrences, the share that is covered with this stage and those before it
-    (`covered`), and the same for different words (`covered_words`). `matches` is a result of `matched`.
+    One row per stage: `found` occurrences, the share that is covered with this stage and those before it (`covered`),
+    and the same for different words (`covered_words`).
 
     >>> words = pl.DataFrame({"keyword": ["kind", "kind", "good natured", "tall"]})
     >>> small = Dictionary.of({"Warmth": {"high": ["kind", "good-natured"]}})
@@ -107,20 +107,11 @@ def profile(
 ) -> pl.DataFrame:
     """Prevalence and direction of every dimension in each class of items, beside what chance gives.
 
-    Prevalence is the share of all keywords of a class, found or not, that belong to the dimension; direction the
-    mean of the directions of those that have one. Intervals resample items within the class. Two baselines stand
-    beside: `chance`, the mean when the classes are dealt out to the items at random (with its `chance_low` and
-    `chance_high`, and a two-sided permutation p, Phipson and Smyth 2010); and what blind drawing from the dictionary
-    would give. A dimension without directions in the dictionary has none here either: null, with a reason.
-
-    Args:
-        matches: A result of `matched`, with the columns `item` and `of`.
-        dictionary: The dictionary that was used.
-        of: The column of classes; each item is in one.
-        by: Columns within which everything is computed, such as `rater`.
-        resamples: Of items, and of dealings.
-        confidence: Of intervals.
-        seed: Of both.
+    `matches` is a result of `matched` with the columns `item` and `of`, the class. Prevalence is the share of all
+    keywords of a class, found or not, that belong to the dimension; direction the mean of the directions of those that
+    have one, null where the dictionary has none. Intervals resample items within the class. Two baselines stand beside:
+    `chance`, the mean when classes are dealt out to the items at random (with a two-sided permutation p, Phipson and
+    Smyth 2010); and what blind drawing from the dictionary would give. Everything is computed within `by`.
     """
     rates = dictionary.base_rates()
     rows: list[dict[str, Any]] = []

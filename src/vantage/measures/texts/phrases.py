@@ -84,19 +84,10 @@ def class_phrases(
 ) -> pl.DataFrame:
     """What distinguishes each class of texts: class-based TF-IDF (Grootendorst 2022).
 
-    The weight of a phrase in a class is its share of the class's phrases times log(1 + A / f), with *f* its number in
-    all classes and *A* the mean number of phrases in a class. A text that occurs twice, about the same `item` where
-    there is such a column, counts once. A phrase that is part of a longer one with the same count is left out, so that
-    lists do not repeat themselves.
-
-    Args:
-        texts: A frame with a column `text` and the columns of classes.
-        of: What the classes are, such as `cluster` or `["rater", "cluster"]`.
-        names: Names to be masked: in all texts, or by `item` in the texts about it.
-        count: How many phrases per class.
-        longest: The longest phrase, in words.
-        least_texts: In how many texts of the class a phrase must occur.
-        stop_words: Words with which no phrase begins or ends.
+    `texts` has a column `text` and the columns of classes, `of`. The weight of a phrase in a class is its share of the
+    class's phrases times log(1 + A / f), with *f* its number in all classes and *A* the mean number of phrases in a
+    class. A text that occurs twice about the same `item` counts once; a phrase must occur in `least_texts` of them.
+    `names` are masked. A phrase that is part of a longer one with the same count is left out.
 
     >>> texts = pl.DataFrame({"cluster": ["low"] * 2 + ["high"] * 2, "text": [
     ...     "They face poverty.", "Poverty and stigma.", "They earn high wages.", "Nurses get high wages."]})
@@ -142,10 +133,9 @@ def similar_phrases(
 ) -> pl.DataFrame:
     """The phrases most like the texts of each class by a sentence encoder, as KeyBERT does (Grootendorst 2020).
 
-    A class is the mean of the vectors of its texts, each encoded by itself, so that no text is cut off for being at
-    the end. The most distinctive phrases by `class_phrases` are the candidates; they are chosen one by one for
-    likeness to the class against likeness to those chosen (maximal marginal relevance, Carbonell and Goldstein 1998):
-    (1 − diversity) · likeness − diversity · greatest likeness to a chosen one. `weight` is the likeness.
+    A class is the mean of the vectors of its texts. The most distinctive phrases by `class_phrases` are the candidates,
+    chosen one by one by (1 − diversity) · likeness to the class − diversity · greatest likeness to a chosen one
+    (maximal marginal relevance, Carbonell and Goldstein 1998). `weight` is the likeness.
     """
     if not 0 <= diversity <= 1:
         raise InputError(f"the diversity {diversity} does not lie between 0 and 1", remedy="use 0.3")

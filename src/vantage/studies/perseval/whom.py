@@ -12,6 +12,7 @@ import polars as pl
 from vantage import perspective
 from vantage.corpora import Corpus
 from vantage.errors import InputError
+from vantage.measures import groups
 from vantage.perspective import Evaluation
 from vantage.perspective.tally import CLOSENESS
 from vantage.raters.trained.pairs import PAIR_METHODS
@@ -186,9 +187,20 @@ TESTED: Final = 30
 
 @per_corpus
 def explained(one: Evaluated) -> Rows:
-    """What each trait explains of people's answers to the same text."""
+    """Whether people who differ in a trait answer otherwise about the same texts, by the analysis of groups."""
     task = one.task
-    return perspective.explained(task.people, task.question, seed=task.seed).to_dicts() if task.traits else ()
+    if not task.traits:
+        return
+    analysed = groups(task.people.filter(question=task.question), traits=list(task.traits))
+    for (trait,), part in analysed.partition_by("trait", as_dict=True, maintain_order=True).items():
+        tested = part.filter(pl.col("p").is_not_null()).sort("p").head(1)
+        row: dict[str, Any] = {"trait": trait, "users": part.filter(pl.col("row") != "missing")["raters"].sum()}
+        if tested.is_empty():
+            yield {**row, "reason": part["reason"].drop_nulls().unique(maintain_order=True).str.join("; ")[0]}
+            continue
+        clearest = tested.row(0, named=True)
+        p = clearest["p"] if clearest["p_trait"] is None else clearest["p_trait"]
+        yield {**row, "group": clearest["group"], "gap": abs(clearest["estimate"]), "p": p}
 
 
 @per_rater

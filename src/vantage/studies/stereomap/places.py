@@ -169,7 +169,7 @@ def stability(analysis: Stereomap) -> Data:
 
 
 def number_of_clusters(analysis: Stereomap) -> pl.DataFrame | None:
-    """The silhouette and the gap of each number of clusters, source by source, and how sure the best of them is."""
+    """The silhouette of each number of clusters, source by source, and how sure the best of them is."""
     frames = []
     for source in analysis.sources:
         if source.clusters is None:

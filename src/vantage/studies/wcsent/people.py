@@ -19,7 +19,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.readers.files import read_table, text_of
 from vantage.errors import InputError
-from vantage.measures import aggregate, bands, correlate, explain, opposed_items, unanimity
+from vantage.measures import aggregate, correlate, explain, opposed_items, unanimity
 from vantage.report.engine import Absent, Analysis, Data, there
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_maps
@@ -119,7 +119,7 @@ def labels(analysis: Analysis) -> pl.DataFrame:
     """Shares of the coarse labels under each rule."""
     band, share = pl.col("band").cast(pl.String), pl.col("estimate").alias("share")
     frames = [
-        bands(analysis.people, by="question", **how).select("question", band, "count", share, rule=pl.lit(rule))
+        aggregate(analysis.people, per="band", **how).select("question", band, "count", share, rule=pl.lit(rule))
         for rule, how in RULES.items()
     ]
     return pl.concat(frames).with_columns(label=pl.format("{}: {}", "question", "rule"))
@@ -128,7 +128,7 @@ def labels(analysis: Analysis) -> pl.DataFrame:
 def label_counts(analysis: Analysis) -> pl.DataFrame:
     """Items by coarse label under each rule, side by side, and items with as many high as low votes."""
     wide = labels(analysis).pivot(on="band", index=["rule", "question"], values="count")
-    ties = bands(analysis.people, by="question", method="signs", ties="none").unique("question")
+    ties = aggregate(analysis.people, method="signs", ties="none", per="band").unique("question")
     tied = ties.select("question", pl.lit("votes (Table 2)").alias("rule"), pl.col("undecided").alias("tied"))
     return wide.join(tied, on=["question", "rule"], how="left", maintain_order="left")
 
