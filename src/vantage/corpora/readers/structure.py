@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,11 +19,11 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.readers.aggregates import names_of_totals, shared_out, total_rows
-from vantage.corpora.readers.answer_block import AGREEMENT, Columns
-from vantage.corpora.readers.column_facts import ColumnFacts, facts_of, sample, stem
-from vantage.corpora.readers.columns import PLACES, ROLES, TIES, fitting
+from vantage.corpora.readers.answer_block import AGREEMENT, Columns, unlike
+from vantage.corpora.readers.column_facts import ColumnFacts, facts_of, said, sample, stem
+from vantage.corpora.readers.columns import PLACES, ROLES, TIES, fitting, two_names
 from vantage.corpora.readers.command import command
-from vantage.corpora.readers.table_file import ROW, FileRows
+from vantage.corpora.readers.table_file import ROW, CrossedHeader, FileRows
 
 COLLISIONS: Final = 8
 """So many pairs of rows must be expected to agree on two columns by chance before it means something that none does."""
@@ -128,6 +129,8 @@ class _Table(Columns):
 
     def structure(self) -> Structure:
         """The readings that fit."""
+        if self.rows.crossed and not self.given.get("values"):
+            return self._crossed(self.rows.crossed, str(self.given.get("columns") or ""))
         if spread := self.given.get("columns"):
             return self._wide(str(spread))
         if self.given.get("pairs") or self.given.get("shares") or self.given.get("counts"):
@@ -475,6 +478,38 @@ class _Table(Columns):
         fact = self.facts[name]
         return fact.unique and not (fact.kind == "number" and not fact.whole) and fact.rows > 3
 
+    def _crossed(self, header: CrossedHeader, spread: str) -> Structure:
+        """A table whose columns have two names: of a rater or an item, and of a question."""
+        block = list(header.columns)
+        key = self._row_key(block)
+        names = [list(dict.fromkeys(both[row] for n in block if (both := two_names(n)))) for row in (0, 1)]
+
+        def named(row: int, role: str, pattern: re.Pattern[str]) -> bool:
+            return said(role, header.levels[row]) or all(pattern.fullmatch(name) for name in names[row])
+
+        judges = [row for row in (0, 1) if named(row, "rater", _PEOPLE)]
+        texts = [row for row in (0, 1) if named(row, "item", _ITEMS)]
+        asked = [row for row in (0, 1) if self._own_scales(block, row)]
+        asked = asked or [row for row in (0, 1) if said("question", header.levels[row])]
+        respondents, items = self._rows_are(key, [n for n in self.free if n not in block and n not in key.values()])
+        respondents, items = respondents or bool(texts), items or bool(judges)
+        whose = ["item"] if respondents and not items else ["rater"] if items and not respondents else ["rater", "item"]
+        found = judges if whose == ["rater"] else texts
+        first = asked if len(asked) == 1 else [1 - found[0]] if len(found) == 1 else [1, 0]
+        pairs = [f"{one},question" if row else f"question,{one}" for one in whose for row in first]
+        readings = [self._wide_options(block, key, pair) for pair in ([spread] if spread else pairs)]
+        doubts = ["whether the rows are items or respondents"] * (len(whose) > 1)
+        doubts += ["which of the two header rows names the questions"] * (len(first) > 1)
+        return self._shape(*readings, doubt=f"nothing tells {' and '.join(doubts)}" if len(readings) > 1 else "")
+
+    def _own_scales(self, block: Sequence[str], row: int) -> bool:
+        """Whether the columns with one name in a header row have answers of their own, as questions may."""
+        pooled: dict[str, Counter[Any]] = {}
+        for name in block:
+            pooled.setdefault((two_names(name) or (name, name))[row], Counter()).update(self.facts[name].codes)
+        words = {name: any(isinstance(code, str) for code in codes) for name, codes in pooled.items()}
+        return len({*words.values()}) > 1 or bool(unlike(pooled))
+
     def _row_key(self, block: Sequence[str]) -> dict[str, str]:
         """The id and the text of a row."""
         free = [n for n in self.free if n not in block]
@@ -497,20 +532,15 @@ class _Table(Columns):
             return ["question"]
         stems = {stem(n) for n in block}
         lone = next(iter(stems)).rstrip("*") if len(stems) == 1 else ""
-        rest = [n for n in self.free if n not in block and n not in key.values()]
-        row = key.get("id", "")
+        respondent, item = self._rows_are(key, [n for n in self.free if n not in block and n not in key.values()])
         respondents = [
-            "rater" in key,
+            respondent,
             all(len(self.rows.titles.get(n, "").split()) > 2 for n in block)
             or all(self.rows.labels.get(n) for n in block),
-            bool(row) and (self.said("rater", row) or self._all(row, _PEOPLE)),
             bool(lone) and (bool(_ASKED.fullmatch(lone)) or "[" in lone) and not _JUDGES.fullmatch(lone),
-            any(self.said("trait", n) for n in rest),
         ]
         items = [
-            "item" in key,
-            "text" in key,
-            bool(row) and (self.said("item", row) or self._all(row, _ITEMS)),
+            item,
             (bool(lone) and bool(_JUDGES.fullmatch(lone))) or all(_PEOPLE.fullmatch(n) for n in block),
         ]
         if any(respondents) != any(items):
@@ -519,12 +549,20 @@ class _Table(Columns):
             return ["rater"] if items[-1] or self.agreement(block) > AGREEMENT else ["rater", "question"]
         return ["rater", "item"]
 
+    def _rows_are(self, key: Mapping[str, str], rest: Sequence[str]) -> tuple[bool, bool]:
+        """Whether something says that rows are respondents, and whether that they are items."""
+        row = key.get("id", "")
+        people = bool(row) and (self.said("rater", row) or self._all(row, _PEOPLE))
+        respondents = "rater" in key or people or any(self.said("trait", n) for n in rest)
+        told = bool(row) and (self.said("item", row) or self._all(row, _ITEMS))
+        return respondents, "item" in key or "text" in key or told
+
     def _wide_options(self, block: Sequence[str], key: Mapping[str, str], spread: str) -> TableReading:
-        mapping = {k: v for k, v in self.map.items() if k not in (spread, "value")}
-        row_role = "rater" if spread == "item" else "item"
+        mapping = {k: v for k, v in self.map.items() if k not in (*spread.split(","), "value")}
+        row_role = "rater" if "item" in spread else "item"
         if "id" in key and row_role not in mapping:
             mapping = {row_role: key["id"], **mapping}
-        if "text" in key and spread != "item":
+        if "text" in key and "item" not in spread:
             mapping["text"] = key["text"]
         options: dict[str, Any] = {"map": mapping, "columns": spread}
         totals = self.totals(block)
@@ -534,10 +572,10 @@ class _Table(Columns):
             if n not in block and n not in mapping.values() and n not in totals and self.facts[n].distinct > 1
         ]
         described = [n for n in rest if self._describes(n)]
-        if spread == "rater":
+        if "rater" in spread:
             kept = [n for n in described if n not in ROLES and "," not in n and "=" not in n]
             mapping |= {n: n for n in kept}
-        elif spread == "item":
+        elif "item" in spread:
             described = [n for n in described if self.facts[n].kind != "text" and not self.said("remark", n)]
             if traits := [*self.traits, *(n for n in described if n not in self.traits)]:
                 options["traits"] = self._kept_scales(traits)
@@ -551,8 +589,10 @@ class _Table(Columns):
         what = {
             "rater": "one column per rater, one row per item",
             "item": "one column per item, one row per respondent",
+            "question": "one column per question",
         }
-        return TableReading(options, what.get(spread, "one column per question"))
+        crossed = spread.replace(",", " above ") + " in the header"
+        return TableReading(options, what.get(spread, crossed))
 
     def _describes(self, name: str) -> bool:
         """Whether a column describes rows: words that repeat, a text, or numbers that do not merely count the rows."""
