@@ -19,7 +19,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.readers.aggregates import names_of_totals, shared_out, total_rows
-from vantage.corpora.readers.answer_block import AGREEMENT, Columns, unlike
+from vantage.corpora.readers.answer_block import AGREEMENT, CHANCE, SMALL, TINY, Columns, unlike
 from vantage.corpora.readers.column_facts import ColumnFacts, facts_of, said, sample, stem
 from vantage.corpora.readers.columns import PLACES, ROLES, TIES, fitting, two_names
 from vantage.corpora.readers.command import command
@@ -174,10 +174,16 @@ class _Table(Columns):
         ties = cells.str.contains(f"^(?i:{TIES.pattern})$")
         named = (cells == first) | (cells == second)
         if (named | ties).fill_null(value=False).all():
-            return bool(named.any())
+            return bool(named.any()) and not self._by_chance(cells, first, second)
         places = {*PLACES, *(column.casefold() for column in columns)}
         words = set(cells.filter(~ties).drop_nulls().str.to_lowercase())
         return bool(words) and words <= places and not words <= {"1", "2"} and not cells.null_count()
+
+    def _by_chance(self, won: pl.Series, first: pl.Series, second: pl.Series) -> bool:
+        """Whether as few rows as these might name one of two everywhere although nothing was compared."""
+        seen = [dict(cells.value_counts(normalize=True).iter_rows()) for cells in (won, first, second)]
+        likely = sum(share * (seen[1].get(name, 0.0) + seen[2].get(name, 0.0)) for name, share in seen[0].items())
+        return len({*seen[1], *seen[2]}) > 2 and float(min(likely, 1.0) ** len(won)) > CHANCE
 
     def _compared(self, one: str, other: str, winner: str, members: int) -> Structure:
         rest = [n for n in self.free if n not in (one, other, winner) and not self.facts[n].unique]
@@ -254,16 +260,22 @@ class _Table(Columns):
         return None
 
     def _ids_in(self, key: tuple[str, ...], candidates: Sequence[str]) -> tuple[str, ...]:
-        """A key with names instead of numbers that nearly follow them one to one: raters rather than their ages."""
+        """A key of columns that tell most apart and by which the others follow: raters rather than their ages."""
         made = list(key)
         for place, name in enumerate(key):
-            own = self.facts[name]
-            if own.kind != "number" or name in self.map.values():
-                continue
-            finer = [n for n in candidates if n not in made and self.facts[n].kind == "word"]
-            finer = [n for n in finer if own.distinct <= self.facts[n].distinct <= own.distinct / 0.6]
-            made[place] = next((n for n in finer if name in self._side(n)), name)
+            least = self.facts[name].distinct
+            free = [
+                n for n in candidates if n not in made and self.facts[n].kind != "text" and not self.said("trait", n)
+            ]
+            finer = [n for n in free if least <= self.facts[n].distinct <= 2 * least and name in self._side(n)]
+            if finer and name not in self.map.values() and self.facts[name].kind != "text":
+                made[place] = max(name, *finer, key=self._id_like)
         return tuple(made)
+
+    def _id_like(self, name: str) -> tuple[float, ...]:
+        """How much a column looks like ids: it tells most rows apart, in words rather than numbers, spelt at length."""
+        length = self.frame[name].cast(pl.String).str.len_chars().mean()
+        return self.facts[name].distinct, not self.said("trait", name), float(length or 0)  # type: ignore[arg-type]
 
     def _named_pair(self, held: set[str]) -> tuple[str, str] | None:
         """Two columns whose names say that they are the item and the rater, where nothing in the data contradicts."""
@@ -426,8 +438,12 @@ class _Table(Columns):
         answers = [n for n in rest if self.facts[n].may_answer and not self.said("remark", n)]
         repeated = [n for n in answers if not self.facts[n].unique]
         answers = repeated or [n for n in answers if self.facts[n].kind == "number"] or answers
-        scales = [n for n in answers if self.facts[n].codes and len(self.facts[n].codes) <= 12]
+        scales = [n for n in answers if self.facts[n].codes and len(self.facts[n].codes) <= min(12, self._often(n))]
         return named if len(named) == 1 and len(scales) <= 1 else scales or named or answers
+
+    def _often(self, name: str) -> float:
+        """So many different answers may a column have that chooses from some; durations hardly repeat."""
+        return max(2, 0.7 * self.facts[name].filled)
 
     def _kept_scales(self, traits: Sequence[str]) -> Any:
         given = self.given.get("traits")
@@ -439,9 +455,11 @@ class _Table(Columns):
         given = self.given.get("values")
         blocks, doubt = ([fitting(self.facts, given)], "") if given else self._blocks
         block = blocks[0]
+        if not given and (what := self._shared_out(block)):
+            return self._shape(doubt=what)
         if len(block) < (1 if spread else 2):
             return self._shape()
-        if not given and (what := self._shared_out(block)):
+        if not given and (what := self.unsure or ("" if spread else self._may_be_long())):
             return self._shape(doubt=what)
         key = self._row_key(block)
         spreads = [spread] if spread else self._spreads(block, key)
@@ -461,8 +479,27 @@ class _Table(Columns):
     def _blocks(self) -> tuple[list[list[str]], str]:
         return self.blocks()
 
+    def _may_be_long(self) -> str:
+        """What to say of few rows without ids of their own that two columns tell apart, maybe by chance."""
+        size = len(self.frame)
+        if size > SMALL or any(
+            self._dense(n) or (self.facts[n].unique and self.facts[n].kind == "word") for n in self.free
+        ):
+            return ""
+        repeated = [n for n in self.free if 2 <= self.facts[n].distinct < size == self.facts[n].filled]
+        for key in combinations([n for n in repeated if self.facts[n].kind == "word" or self.facts[n].whole], 2):
+            if self.frame.select(pl.struct(key).n_unique()).item() == size:
+                what = f"so few rows do not tell whether '{key[0]}' and '{key[1]}' are ids or answers"
+                return f"{what}; pass --map item=COLUMN,rater=COLUMN,value=COLUMN, or --columns and --values"
+        return ""
+
     def _shared_out(self, block: Sequence[str]) -> str:
         """What to say of columns that count answers or share them out: they are no raters."""
+        numbers = [n for n in self.free if self.facts[n].kind == "number" and not self._dense(n)]
+        parts = [n for n in numbers if not self.facts[n].whole]
+        block = next(
+            (b for b in (block, numbers, parts) if len(b) > 1 and shared_out(self.frame, b) is not None), block
+        )
         if any(self.facts[n].kind != "number" for n in block) or (total := shared_out(self.frame, block)) is None:
             return ""
         counts = all(self.facts[n].whole for n in block) and total > 1 and total != 100
@@ -472,11 +509,22 @@ class _Table(Columns):
         what, quoted = f"columns {named} add up to {total:g} in every row", shlex.quote(",".join(self.patterns(block)))
         if not counts:
             return f"{what}: they are shares of answers and no raters; pass --shares {quoted}"
+        if len(self.frame) <= TINY:
+            return (
+                f"{what}, as counts of answers do; pass --counts {quoted}, or --columns and --values if they are none"
+            )
         return f"{what}: they count answers and are no raters; pass --counts {quoted}"
 
     def _is_row_id(self, name: str) -> bool:
         fact = self.facts[name]
-        return fact.unique and not (fact.kind == "number" and not fact.whole) and fact.rows > 3
+        return fact.unique and (
+            self._dense(name) or (fact.rows > 3 and fact.whole) or fact.kind not in ("number", "time")
+        )
+
+    def _dense(self, name: str) -> bool:
+        """Whether numbers without repetitions are about as many as there are between the lowest and the highest."""
+        fact = self.facts[name]
+        return fact.unique and fact.whole and max(fact.codes) - min(fact.codes) < 3 * fact.rows
 
     def _crossed(self, header: CrossedHeader, spread: str) -> Structure:
         """A table whose columns have two names: of a rater or an item, and of a question."""
@@ -522,7 +570,7 @@ class _Table(Columns):
         ]
         if "item" not in key and "rater" not in key and ids:
             # Names rather than numbers, which may be durations.
-            ids = [n for n in ids if self.facts[n].kind == "word"] or ids
+            ids = [n for n in ids if self.facts[n].kind == "word"] or [n for n in ids if self._dense(n)] or ids
             key["id"] = next((n for n in ids if self.said("rater", n) or self.said("item", n)), ids[0])
         return key
 
