@@ -183,7 +183,8 @@ class _Table(Columns):
         """Whether as few rows as these might name one of two everywhere although nothing was compared."""
         seen = [dict(cells.value_counts(normalize=True).iter_rows()) for cells in (won, first, second)]
         likely = sum(share * (seen[1].get(name, 0.0) + seen[2].get(name, 0.0)) for name, share in seen[0].items())
-        return len({*seen[1], *seen[2]}) > 2 and float(min(likely, 1.0) ** len(won)) > CHANCE
+        names = any(isinstance(name, str) and not name.isdecimal() for name in seen[0])
+        return len({*seen[1], *seen[2]}) > 2 and float(min(likely, 1.0) ** len(won)) > (50 if names else 1) * CHANCE
 
     def _compared(self, one: str, other: str, winner: str, members: int) -> Structure:
         rest = [n for n in self.free if n not in (one, other, winner) and not self.facts[n].unique]
