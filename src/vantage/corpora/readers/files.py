@@ -14,7 +14,6 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal
@@ -248,7 +247,9 @@ def open_rows(
     kind = SUFFIXES.get(_suffix(path))
     size = path.stat().st_size * (8 if path.suffix.lower() in PACKED else 1)
     if size >= LARGE and kind in ("csv", "tsv") and b"ImportId" not in _head_of(path):
-        return _scan_csv(path, separator, encoding, quotes)
+        streamed = _scan_csv(path, separator, encoding, quotes)
+        if streamed is not None:
+            return streamed
     if size >= LARGE and kind == "parquet":
         lazy = pl.scan_parquet(path)
         return FileRows(path, _with_rows(lazy, 1), lazy.collect_schema(), streamed=True)
@@ -311,31 +312,24 @@ def read_csv(
     return FileTable(path, held, form.first_row, kept, form.notes, crossed=form.crossed)
 
 
-def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal["literal"] | None) -> FileRows:
+def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal["literal"] | None) -> FileRows | None:
     """A CSV file that is too large for the memory, as `read_csv` reads it with `checked`.
 
-    What Polars cannot stream from the file as it is (packed, in another encoding, with line ends of its own, with
-    cells that span lines) is first written to a temporary file in plain CSV.
+    Null where Polars cannot stream it as it is: packed, in another encoding, with line ends of its own, with cells that
+    span lines.
     """
-    scratch = Scratch()
-    source, head = path, _head_of(path)
+    head = _head_of(path)
     if path.suffix.lower() in PACKED or not _is_plain(head, encoding):
-        source = scratch.path / "plain.csv"
-        _rewrite(path, encoding, source)
-        head = _head_of(source)
-    form = _form(path, head, separator, quotes, titled=True)
+        return None
+    scratch, form = Scratch(), _form(path, head, separator, quotes, titled=True)
     stored = scratch.path / "rows.parquet"
     try:
         head.split(b"\n", 1)[0].decode()
-        count = _store(path, pl.scan_csv(source, **form.options), form, stored)
-        slow = form.quote is not None and _may_swallow(source, count + form.skipped)
+        count = _store(path, pl.scan_csv(path, **form.options), form, stored)
     except (pl.exceptions.PolarsError, UnicodeDecodeError, pl.exceptions.PanicException):
-        slow = True
-    if slow:
-        clean = scratch.path / "clean.csv"
-        with _text_lines(path, source, encoding) as lines, clean.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(_slow_rows(path, lines, form, checked=True))
-        _store(path, pl.scan_csv(clean, infer_schema=False), form, stored)
+        return None
+    if form.quote is not None and _may_swallow(path, count + form.skipped):
+        return None
     lazy = pl.scan_parquet(stored).filter(~pl.col("__blank")).drop("__blank")
     if lazy.head(1).collect().is_empty():
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
@@ -434,34 +428,6 @@ def _names_of(path: Path, columns: Sequence[str], crossed: CrossedHeader | None)
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise InputError(f"two columns are named '{twice}'", file=path, row=1, remedy="rename one of them")
     return dict(zip(columns, names, strict=True))
-
-
-@contextmanager
-def _text_lines(path: Path, source: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
-    """The text of a large file, line by line; where it is not in the encoding, the sentence says which it may be in."""
-    try:
-        if encoding == "utf-8":
-            with _unpacked(source) as file:
-                encoding = _marked(file.read(_HEAD)) or "utf-8-sig"
-        with _unpacked(source) as file:
-            yield io.TextIOWrapper(file, encoding, newline="")
-    except (UnicodeDecodeError, LookupError):
-        _decoded(path, bytes_of(source), encoding.removesuffix("-sig"))  # which says what is wrong
-        raise
-    except _DAMAGED as error:
-        raise _damaged(path, error) from None
-
-
-def _rewrite(path: Path, encoding: str, to: Path) -> None:
-    """A large text file in UTF-8 with plain line ends."""
-    with _text_lines(path, path, encoding) as lines, to.open("w", encoding="utf-8", newline="") as file:
-        carried = ""
-        while part := lines.read(1 << 22):
-            part = carried + part
-            # A carriage return at the end of a part may be half of a line end.
-            carried = "\r" if part.endswith("\r") else ""
-            file.write(part.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n"))
-        file.write("\n" if carried else "")
 
 
 def _separator(head: bytes, usual: str, given: str | None) -> str:
