@@ -116,7 +116,9 @@ class Columns:
             return False
         if one.kind == "word":
             return bool(pooled & set(one.codes))
-        return not self.counts_rows(name) and min(one.codes) <= max(pooled) and max(one.codes) >= min(pooled)
+        low, high = min(one.codes), max(one.codes)
+        shared = min(high, max(pooled)) - max(low, min(pooled))
+        return not self.counts_rows(name) and shared >= 0.5 * (high - low)
 
     def _family(self, names: Sequence[str]) -> list[str]:
         """Those of some columns that are called alike, such as q_1 … q_9; c1 … c9 for all columns tells nothing."""
@@ -302,23 +304,15 @@ def check_alike(rows: FileRows, spread: str, judged: pl.LazyFrame, answers: pl.D
     """Refuses a wide table with a column whose answers are not those of the others: it may be a length or a source."""
     (cells,) = rows.collect(judged.group_by(spread, "question", RAW).agg(pl.len().alias("count")))
     cells = cells.join(answers.select("question", RAW, CLEAN), on=["question", RAW]).drop_nulls(CLEAN)
-    held: dict[str, dict[str, dict[Any, int]]] = {}
-    for column, question, value, count in cells.select(spread, "question", CLEAN, "count").iter_rows():
-        own = held.setdefault(question, {}).setdefault(column, {})
-        own[value] = own.get(value, 0) + count
+    held: dict[str, dict[Any, int]] = {}
+    for column, value, count in cells.select(spread, CLEAN, "count").iter_rows():
+        held.setdefault(column, {})[value] = held.get(column, {}).get(value, 0) + count
+    strange = unlike(held)
+    names = [column for column in rows.cells if column in strange]
+    if not names:
+        return
     what = "an item" if spread == "item" else "a rater"
-    for question, of_each in held.items():
-        strange = unlike(of_each)
-        names = [column for column in rows.cells if column in strange]
-        if strange and not names:
-            remedy = "correct them, or pass --unlike keep if they are answers to it"
-            raise rows.fault(f"the answers of {spread} '{min(strange)}' to '{question}' are unlike the others", remedy)
-        if names:
-            _refuse_unlike(rows, spread, what, names, 2 * len(names) >= len(of_each))
-
-
-def _refuse_unlike(rows: FileRows, spread: str, what: str, names: list[str], many: bool) -> None:
-    if many:
+    if 2 * len(names) >= len(held):
         problem = f"columns such as '{names[0]}' have no answer in common with others, and each would count as {what}"
         remedy = "pass --columns question if they are questions, or --values with the columns that hold answers"
         raise rows.fault(problem, remedy)

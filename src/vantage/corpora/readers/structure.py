@@ -20,7 +20,7 @@ import polars as pl
 
 from vantage.corpora.readers.aggregates import names_of_totals, shared_out, total_rows
 from vantage.corpora.readers.answer_block import AGREEMENT, CHANCE, SMALL, TINY, Columns, unlike
-from vantage.corpora.readers.column_facts import ColumnFacts, facts_of, said, sample, stem
+from vantage.corpora.readers.column_facts import FEW, ColumnFacts, facts_of, said, sample, stem
 from vantage.corpora.readers.columns import PLACES, ROLES, TIES, fitting, two_names
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.table_file import ROW, CrossedHeader, FileRows
@@ -314,7 +314,7 @@ class _Table(Columns):
             shares = self.frame[name].value_counts()["count"] / size
             same *= float((shares * shares).sum())
         expected = size * (size - 1) / 2 * same
-        rows_have_ids = len(self._blocks[0][0]) > 2 and any(self._is_row_id(name) for name in self.free)
+        rows_have_ids = len(self._blocks[0][0]) > 2 and any(self._is_surely_id(name) for name in self.free)
         return (cells == size and not rows_have_ids) or expected >= COLLISIONS + 3 * (size - different)
 
     def _long(self, *key: str) -> Structure:
@@ -404,17 +404,17 @@ class _Table(Columns):
             mapping[role] = asked
         taken = {*mapping.values(), *self.traits}
         taken |= {n for n in self.free if self.said("value", n) and self.facts[n].may_answer and "value" not in mapping}
-        of_rater = [n for n in self._side(rater) if n not in taken]
-        of_item = (
-            [n for n in self._side(item or text or "") if n not in taken and n not in of_rater] if item or text else []
-        )
+        of_rater = [n for n in self._side(rater) if n not in taken and not self._answers_alike(n, rater)]
+        about = item or text
+        of_item = [n for n in self._side(about) if n not in (*taken, *of_rater)] if about else []
+        of_item = [n for n in of_item if not self._answers_alike(n, about or "")]
         for name in of_item:
             if self.facts[name].kind == "text" and "text" not in mapping:
                 mapping["text"] = name
             elif name not in ROLES and "," not in name and "=" not in name:
                 mapping["target" if self.said("target", name) and "target" not in mapping else name] = name
         taken = {*mapping.values(), *self.traits, *of_rater, *of_item}
-        rest = [n for n in self.free if n not in taken and self.facts[n].distinct > 1]
+        rest = [n for n in self.free if n not in taken and (self.facts[n].distinct > 1 or n in self._blocks[0][0])]
         for name in rest:
             for one in ("rationale", "condition"):
                 if self.said(one, name) and one not in mapping and self.facts[name].kind in ("text", "word"):
@@ -440,7 +440,14 @@ class _Table(Columns):
         repeated = [n for n in answers if not self.facts[n].unique]
         answers = repeated or [n for n in answers if self.facts[n].kind == "number"] or answers
         scales = [n for n in answers if self.facts[n].codes and len(self.facts[n].codes) <= min(12, self._often(n))]
+        scales = [n for n in answers if n in scales or any(self._alike(n, other) for other in scales)]
         return named if len(named) == 1 and len(scales) <= 1 else scales or named or answers
+
+    def _answers_alike(self, name: str, key: str) -> bool:
+        """Whether a column has answers as others have, which may by chance be the same within each item or rater."""
+        shares = self.frame[name].value_counts(normalize=True)["proportion"]
+        same = float((shares * shares).sum()) ** (len(self.frame) - self.facts[key].distinct)
+        return name in self._blocks[0][0] and same > CHANCE
 
     def _often(self, name: str) -> float:
         """So many different answers may a column have that chooses from some; durations hardly repeat."""
@@ -483,9 +490,7 @@ class _Table(Columns):
     def _may_be_long(self) -> str:
         """What to say of few rows without ids of their own that two columns tell apart, maybe by chance."""
         size = len(self.frame)
-        if size > SMALL or any(
-            self._dense(n) or (self.facts[n].unique and self.facts[n].kind == "word") for n in self.free
-        ):
+        if size > SMALL or any(self._is_surely_id(name) for name in self.free):
             return ""
         repeated = [n for n in self.free if 2 <= self.facts[n].distinct < size == self.facts[n].filled]
         for key in combinations([n for n in repeated if self.facts[n].kind == "word" or self.facts[n].whole], 2):
@@ -510,7 +515,7 @@ class _Table(Columns):
         what, quoted = f"columns {named} add up to {total:g} in every row", shlex.quote(",".join(self.patterns(block)))
         if not counts:
             return f"{what}: they are shares of answers and no raters; pass --shares {quoted}"
-        if len(self.frame) <= TINY:
+        if len(self.frame) <= TINY and not self._family(block):
             return (
                 f"{what}, as counts of answers do; pass --counts {quoted}, or --columns and --values if they are none"
             )
@@ -521,6 +526,11 @@ class _Table(Columns):
         return fact.unique and (
             self._dense(name) or (fact.rows > 3 and fact.whole) or fact.kind not in ("number", "time")
         )
+
+    def _is_surely_id(self, name: str) -> bool:
+        """Whether a column is an id and no duration, of which few rows may all have different ones."""
+        fact = self.facts[name]
+        return self._is_row_id(name) and (fact.kind == "word" or self._dense(name) or fact.rows > FEW)
 
     def _dense(self, name: str) -> bool:
         """Whether numbers without repetitions are about as many as there are between the lowest and the highest."""

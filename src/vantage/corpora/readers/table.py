@@ -155,8 +155,8 @@ def read(
         judged = _with_trait(rows, judged, name, roles.get(name, name), cleaning)
         judged, labelled = _with_words(rows, judged, name, whole.labels.get(name, {}))
         scales = {**({name: labelled} if labelled else {}), **scales}
-    if spread not in ("", "question") and unlike is None:
-        check_alike(rows, "item" if "item" in spread else "rater", judged, answers)
+    if spread in ("rater", "item") and unlike is None:
+        check_alike(rows, spread, judged, answers)
     judged, answers, firsts = _with_ids(rows, judged, answers, roles, described, cleaning)
     if known is None:
         merged = averaged(rows, judged, answers) if duplicates == "mean" else answers
