@@ -64,7 +64,7 @@ def _corpus(
     raters: pl.DataFrame,
     instruments: Iterable[Instrument],
     notes: Iterable[str] = (),
-    **named: str,
+    part: str = "",
 ) -> Corpus:
     """The corpus of rows that repeat items and raters, with a column of answers per question."""
     rest = [name for name in answered.columns if name not in {*questions}]
@@ -76,7 +76,7 @@ def _corpus(
     if "context" in items.columns:
         turns = pl.Series("conversation", [_turns(text or "") for text in items["context"]], dtype=CONVERSATION)
         items = items.with_columns(turns).drop("context")
-    return release(reader, items, raters, judgments, instruments, told, **named)
+    return release(reader, items, raters, judgments, instruments, told, part=part)
 
 
 def _traits(reader: str, table: FileTable, rater: pl.Series) -> list[pl.Series]:
@@ -164,7 +164,7 @@ def measuring_hate_speech(path: Path, *, targets: str = "groups", binary: bool =
     answers += [_marks(table, column).cast(pl.Float64).alias(column) for column in marks]
     instruments = [Instrument.load("hate-speech-components")]
     if binary:
-        answers.append((answers[-1 - len(marks)] > 0).cast(pl.Float64).alias("hate-speech"))
+        answers.append((table.numbers("hatespeech").fill_nan(None) > 0).cast(pl.Float64).alias("hate-speech"))
         instruments.append(Instrument.load("hate-speech"))
     if marks:
         title = "Measuring Hate Speech: groups that a comment is about"
