@@ -94,7 +94,7 @@ class Draw:
                 if self.rng.random() <= complete:
                     place = level if self.rng.random() < 0.6 else self.rng.random()
                     made[item, rater] = self.scale[min(int(place * len(self.scale)), len(self.scale) - 1)]
-        return made
+        return made or self.judgments(complete=complete)
 
     def traits(self) -> dict[str, dict[str, Any]]:
         """For each rater what is known of them, under the names of columns."""

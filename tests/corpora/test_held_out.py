@@ -82,9 +82,8 @@ def few_without_names(shape: str, seeds: range, folder: Path) -> Counter[str]:
     """What became of tables of a few rows whose columns are called c1 … cn."""
     counts: Counter[str] = Counter()
     for seed in seeds:
-        draw = Draw(shape, seed, small=True)
-        if draw.judgments():
-            counts[outcome(unnamed(draw.drawn()), folder).partition(":")[0]] += 1
+        drawn = unnamed(Draw(shape, seed, small=True).drawn())
+        counts[outcome(drawn, folder).partition(":")[0]] += 1
     return counts
 
 
@@ -101,4 +100,4 @@ def test_what_small_tables_without_names_offer_has_the_right_reading(shape: str,
     seen = few_without_names(shape, range(count), tmp_path)
     assert not seen["wrong"], seen
     # Of a handful of rows anything may be met by chance, such as an answer that is the same about every item.
-    assert seen["only wrong"] <= 0.1 * count, seen
+    assert seen["only wrong"] <= 0.15 * count, seen

@@ -104,10 +104,13 @@ class Columns:
         if not more or len(self.frame) > SMALL:
             return blocks, doubt
         if len(more) > 1 or len(blocks) > 1:
-            named = ", ".join(f"'{n}'" for n in more[:4])
-            self.unsure = f"so few rows do not tell whether {named} hold answers; pass --columns and --values"
+            self._ask_about(more)
             return blocks, doubt
         return [[n for n in self.facts if n in (*first, *more)], first], f"'{more[0]}' may be an answer too"
+
+    def _ask_about(self, names: Sequence[str]) -> None:
+        named = ", ".join(f"'{n}'" for n in names[:4])
+        self.unsure = f"so few rows do not tell whether {named} hold answers; pass --columns and --values"
 
     def _may_belong(self, name: str, other: str, pooled: set[Any]) -> bool:
         """Whether a column may hold answers as others do: some of their words, or numbers among theirs."""
@@ -165,6 +168,8 @@ class Columns:
         few = [n for n in block if len(self.facts[n].codes) <= 2 and len(pooled) >= 4 and self.facts[n].filled > 3]
         if few and 2 < len(block) > len(few):
             what = f"'{few[0]}' has fewer different answers than the other columns"
+            if len(few) > 1 and len(self.frame) <= SMALL:
+                self._ask_about(few)
             return [block, [n for n in block if n not in few]], what
         if len(block) < 3 or all(self.rows.labels.get(n) for n in block):
             return [block], ""

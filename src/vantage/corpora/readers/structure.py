@@ -451,7 +451,7 @@ class _Table(Columns):
 
     def _often(self, name: str) -> float:
         """So many different answers may a column have that chooses from some; durations hardly repeat."""
-        return max(2, 0.7 * self.facts[name].filled)
+        return max(5, 0.7 * self.facts[name].filled)
 
     def _kept_scales(self, traits: Sequence[str]) -> Any:
         given = self.given.get("traits")
