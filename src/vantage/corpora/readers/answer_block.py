@@ -173,6 +173,10 @@ class Columns:
             return [block, [n for n in block if n not in few]], what
         if len(block) < 3 or all(self.rows.labels.get(n) for n in block):
             return [block], ""
+        held = Counter(code for n in block for code in self.facts[n].codes)
+        own = [n for n in block if len(block) > TINY and any(held[code] == 1 for code in self.facts[n].codes)]
+        if len(own) == 1 and len(self.frame) <= SMALL:
+            return [block, [n for n in block if n not in own]], f"'{own[0]}' has an answer that no other column has"
         order, apart = list(self.facts), []
         texts = any(self.facts[n].kind == "text" for n in self.free) or "text" in self.facts
         for edge, step in ((block[0], -1), (block[-1], 1)):
