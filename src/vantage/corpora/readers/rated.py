@@ -72,11 +72,11 @@ def _corpus(
     judgments, dropped = first_of_each(judged.drop_nulls("value"))
     items, unlike_items = one_row_each(items, "item")
     raters, unlike_raters = one_row_each(raters, "rater")
-    told = [*notes_on(dropped, unlike_items, unlike_raters), *notes]
+    remarks = [*notes_on(dropped, unlike_items, unlike_raters), *notes]
     if "context" in items.columns:
         turns = pl.Series("conversation", [_turns(text or "") for text in items["context"]], dtype=CONVERSATION)
         items = items.with_columns(turns).drop("context")
-    return release(reader, items, raters, judgments, instruments, told, part=part)
+    return release(reader, items, raters, judgments, instruments, remarks, part=part)
 
 
 def _traits(reader: str, table: FileTable, rater: pl.Series) -> list[pl.Series]:

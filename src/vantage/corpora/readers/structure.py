@@ -553,8 +553,8 @@ class _Table(Columns):
         respondents, items = self._rows_are(key, [n for n in self.free if n not in block and n not in key.values()])
         respondents, items = respondents or bool(texts), items or bool(judges)
         whose = ["item"] if respondents and not items else ["rater"] if items and not respondents else ["rater", "item"]
-        found = judges if whose == ["rater"] else texts
-        first = asked if len(asked) == 1 else [1 - found[0]] if len(found) == 1 else [1, 0]
+        one_row = judges if whose == ["rater"] else texts
+        first = asked if len(asked) == 1 else [1 - one_row[0]] if len(one_row) == 1 else [1, 0]
         pairs = [f"{one},question" if row else f"question,{one}" for one in whose for row in first]
         readings = [self._wide_options(block, key, pair) for pair in ([spread] if spread else pairs)]
         doubts = ["whether the rows are items or respondents"] * (len(whose) > 1)
@@ -613,8 +613,8 @@ class _Table(Columns):
         row = key.get("id", "")
         people = bool(row) and (self.said("rater", row) or self._all(row, _PEOPLE))
         respondents = "rater" in key or people or any(self.said("trait", n) for n in rest)
-        told = bool(row) and (self.said("item", row) or self._all(row, _ITEMS))
-        return respondents, "item" in key or "text" in key or told
+        named = bool(row) and (self.said("item", row) or self._all(row, _ITEMS))
+        return respondents, "item" in key or "text" in key or named
 
     def _wide_options(self, block: Sequence[str], key: Mapping[str, str], spread: str) -> TableReading:
         mapping = {k: v for k, v in self.map.items() if k not in (*spread.split(","), "value")}
