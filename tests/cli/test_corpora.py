@@ -182,10 +182,10 @@ def test_preview_finds_the_grid_of_google_forms(vantage: Vantage, tmp_path: Path
     )
     preview = vantage("corpora", "preview", path, "--json").json
     assert preview["problem"] is None
-    assert [column["role"] for column in preview["columns"]] == [None, None, "trait", "value", "value", None]
+    assert [column["role"] for column in preview["columns"]] == [None, "rater", "trait", "value", "value", None]
     assert (preview["questions"][0]["question"], preview["judgments"]) == ("How warm?", 5)
     assert "--columns item --traits 'How old are you?' --values '*]'" in preview["command"]
-    assert any("not read: Timestamp, Email Address, Comments" in note for note in preview["notes"])
+    assert any("not read: Timestamp, Comments" in note for note in preview["notes"])
 
 
 def test_the_command_of_preview_works_where_names_have_commas(vantage: Vantage, tmp_path: Path) -> None:

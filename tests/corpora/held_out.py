@@ -51,15 +51,15 @@ class Drawn:
 class Draw:
     """One table of a shape, from a seed."""
 
-    def __init__(self, shape: str, seed: int) -> None:
+    def __init__(self, shape: str, seed: int, *, small: bool = False) -> None:
         self.rng = random.Random(f"{shape}/{seed}")  # noqa: S311 - reproducible
-        self.shape = shape
+        self.shape, self.small = shape, small
         self.style = self.rng.choice(["words", "syllables", "numbers"])
         self.words = self.rng.choice(list(WORDS.values()))
         self.used: set[str] = set()
         self.scale = self.rng.choice(SCALES)
-        self.items = [self.id("item", n) for n in range(self.rng.randint(8, 40))]
-        self.raters = [self.id("rater", n) for n in range(self.rng.randint(3, 14))]
+        self.items = [self.id("item", n) for n in range(self.rng.randint(*((3, 10) if small else (8, 40))))]
+        self.raters = [self.id("rater", n) for n in range(self.rng.randint(*((2, 6) if small else (3, 14))))]
 
     def name(self, what: int) -> str:
         """The name of a column; `what` is the place of its meaning in WORDS."""
@@ -94,7 +94,7 @@ class Draw:
                 if self.rng.random() <= complete:
                     place = level if self.rng.random() < 0.6 else self.rng.random()
                     made[item, rater] = self.scale[min(int(place * len(self.scale)), len(self.scale) - 1)]
-        return made
+        return made or self.judgments(complete=complete)
 
     def traits(self) -> dict[str, dict[str, Any]]:
         """For each rater what is known of them, under the names of columns."""
@@ -161,8 +161,8 @@ class Draw:
         return Drawn("by_rater", self.shuffled(rows), Counter(("", i, r, str(v)) for (i, r), v in judged.items()))
 
     def by_item(self) -> Drawn:
-        self.raters = [self.id("rater", n) for n in range(self.rng.randint(15, 60))]
-        self.items = self.items[: self.rng.randint(4, 10)]
+        self.raters = [self.id("rater", n) for n in range(self.rng.randint(*((5, 14) if self.small else (15, 60))))]
+        self.items = self.items[: self.rng.randint(*((2, 6) if self.small else (4, 10)))]
         rater, traits, judged = self.name(1), self.traits(), self.judgments(complete=self.rng.choice([1.0, 0.9]))
         rows = [{rater: r, **traits[r], **{i: judged.get((i, r)) for i in self.items}} for r in self.raters]
         if isinstance(self.scale[0], int) and self.rng.random() < 0.3:
@@ -230,6 +230,23 @@ class Draw:
                 truth.update((f"{value}: {label}", i, r, str(int(label in chosen))) for label in labels)
         options = {"lists": value, "map": {"item": item, "rater": rater}}
         return Drawn("lists", self.shuffled(rows), truth, options)
+
+
+def unnamed(drawn: Drawn) -> Drawn:
+    """The same table with columns called c1 … cn, and what it then says; options are left out."""
+    names = {name: f"c{n}" for n, name in enumerate(drawn.rows[0], 1)}
+    truth = Counter[Cell]()
+    for (question, item, rater, answer), count in drawn.truth.items():
+        column, colon, label = question.partition(":")
+        asked = f"{names[column]}:{label}" if colon else names.get(question, question)
+        of_answer = next((names[n][1:] for n in names if n.endswith(f"_{answer}")), answer)
+        said = {
+            "by_item": (asked, names.get(item, item), rater, answer),
+            "by_rater": (asked, item, names.get(rater, rater), answer),
+            "counts": (asked, item, rater, of_answer),
+        }
+        truth[said.get(drawn.shape, (asked, item, rater, answer))] += count
+    return Drawn(drawn.shape, [{names[name]: cell for name, cell in row.items()} for row in drawn.rows], truth)
 
 
 SHAPES: Final = ("long", "questions", "by_rater", "by_item", "counts", "shares", "pairs", "anonymous", "lists")

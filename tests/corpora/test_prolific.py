@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from vantage import Corpus, Instrument, Scale
-from vantage.corpora.prolific import known, read_prolific, read_traits, snake_case
+from vantage.corpora.prolific import known, read_traits, snake_case
 from vantage.errors import InputError
 
 HEAD = (
@@ -36,7 +36,7 @@ def corpus() -> Corpus:
 def test_reads_an_export(tmp_path: Path) -> None:
     file = tmp_path / "prolific.csv"
     file.write_bytes(b"\xef\xbb\xbf" + EXPORT.replace("\n", "\r\n").encode())
-    traits = read_prolific(file)
+    traits = read_traits(file)
     assert traits.columns == [
         "rater",
         "age",
@@ -66,7 +66,7 @@ def test_several_submissions_of_one_participant(tmp_path: Path) -> None:
     file.write_text(
         "Participant id,Status,Age,Sex\np1,TIMED-OUT,30,Female\np2,APPROVED,50,Male\np1,APPROVED,31,DATA_EXPIRED\n"
     )
-    assert read_prolific(file).rows() == [("p1", 31, "Female"), ("p2", 50, "Male")]
+    assert read_traits(file).rows() == [("p1", 31, "Female"), ("p2", 50, "Male")]
 
 
 def test_any_table(tmp_path: Path) -> None:
@@ -95,13 +95,6 @@ def test_bad_tables(tmp_path: Path, text: str, told: str) -> None:
     file.write_text(text)
     with pytest.raises(InputError, match=told):
         read_traits(file)
-
-
-def test_bad_exports(tmp_path: Path) -> None:
-    file = tmp_path / "prolific.csv"
-    file.write_text("age,sex\n1,2\n")
-    with pytest.raises(InputError, match="there is no column 'Participant id'"):
-        read_prolific(file)
 
 
 def test_names_and_values() -> None:

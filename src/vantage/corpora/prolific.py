@@ -1,8 +1,8 @@
 """Who the raters are: Prolific's demographic export, or any table with one row per rater.
 
-Both readers give a frame with a column `rater` and one column per trait, ready for `Corpus.join_traits`:
+The reader gives a frame with a column `rater` and one column per trait, ready for `Corpus.join_traits`:
 
-    corpus = corpus.join_traits(read_prolific("prolific_export.csv"))
+    corpus = corpus.join_traits(read_traits("prolific_export.csv"))
 """
 
 from __future__ import annotations
@@ -39,24 +39,36 @@ _RATER: Final = ("participant_id", "prolific_id", "prolific_pid")
 _BEST_FIRST: Final = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED")
 
 
-def read_prolific(path: str | Path, *, encoding: str = "utf-8") -> pl.DataFrame:
-    """Reads the demographic export of a study on Prolific: one row per participant.
+def read_traits(path: str | Path, rater_column: str | None = None) -> pl.DataFrame:
+    """Reads the demographic export of a study on Prolific, or any table with one row per rater.
 
-    Column names become lower_snake_case. `DATA_EXPIRED`, `CONSENT_REVOKED`, "Prefer not to say" and the like
-    become null; a column whose other cells are all numbers becomes one of numbers. Ids, codes and times of
-    the submission are left out. A participant with several submissions is described by the best of them (an
-    approved one before one that was returned or timed out), completed from the others.
+    Column names become lower_snake_case. `DATA_EXPIRED`, `CONSENT_REVOKED`, "Prefer not to say" and the like become
+    null; a column whose other cells are all numbers becomes one of numbers.
+
+    Of an export of Prolific, which has a participant's id and no column `rater`, ids, codes and times of the submission
+    are left out. A participant with several submissions is described by the best of them (an approved one before one
+    that was returned or timed out), completed from the others.
 
     Args:
-        path: The CSV file.
-        encoding: The encoding of the file.
+        path: The file.
+        rater_column: The column with the rater's id; `rater` without it.
     """
-    table = read_table(Path(path), encoding)
+    table = read_table(Path(path))
     frame = _renamed(table)
-    rater = next((name for name in _RATER if name in frame.columns), None)
-    if rater is None:
-        remedy = "export the demographic data of the study, or name the column with read_traits"
-        raise table.fault("there is no column 'Participant id'", remedy)
+    exported = next((name for name in _RATER if name in frame.columns), None)
+    if rater_column is None and "rater" not in table.frame.columns and exported is not None:
+        return _prolific(table, frame, exported)
+    if rater_column is None and "rater" not in table.frame.columns:
+        raise table.fault("there is no column 'rater' for the rater's id", "name the column with --rater")
+    own = rater_column or "rater"
+    table.column(own, "the rater's id")
+    raters = ids(table, own).alias("rater")
+    table.refuse(~raters.is_first_distinct(), own, "duplicate rater '{}'", "keep one row per rater")
+    return pl.DataFrame([raters, *(known(frame[name]) for name in frame.columns if name != snake_case(own))])
+
+
+def _prolific(table: FileTable, frame: pl.DataFrame, rater: str) -> pl.DataFrame:
+    """One row per participant of an export."""
     own = table.frame.columns[frame.columns.index(rater)]
     status = frame["status"] if "status" in frame.columns else pl.repeat("", len(frame), eager=True)
     rank = status.cast(pl.String).str.to_uppercase().str.replace_all("[_-]", " ")
@@ -66,29 +78,8 @@ def read_prolific(path: str | Path, *, encoding: str = "utf-8") -> pl.DataFrame:
     traits = pl.DataFrame([ids(table, own).alias("rater"), *(known(frame[name]) for name in kept)])
     best_first = traits.with_columns(order.alias("__order")).sort("__order", maintain_order=True).drop("__order")
     merged = best_first.group_by("rater").agg(pl.all().drop_nulls().first())
-    return traits.select(pl.col("rater").unique(maintain_order=True)).join(
-        merged, on="rater", how="left", maintain_order="left"
-    )
-
-
-def read_traits(path: str | Path, rater_column: str | None = None, *, encoding: str = "utf-8") -> pl.DataFrame:
-    """Reads any table with one row per rater; names and missing values are treated as by `read_prolific`.
-
-    Where the column with the rater's id is not named, it is `rater`; a file that has a participant's id
-    instead is taken for an export of Prolific.
-    """
-    table = read_table(Path(path), encoding)
-    if rater_column is None:
-        if "rater" not in table.frame.columns and set(map(snake_case, table.frame.columns)) & set(_RATER):
-            return read_prolific(path, encoding=encoding)
-        if "rater" not in table.frame.columns:
-            raise table.fault("there is no column 'rater' for the rater's id", "name the column with --rater")
-        rater_column = "rater"
-    table.column(rater_column, "the rater's id")
-    raters = ids(table, rater_column).alias("rater")
-    table.refuse(~raters.is_first_distinct(), rater_column, "duplicate rater '{}'", "keep one row per rater")
-    frame = _renamed(table)
-    return pl.DataFrame([raters, *(known(frame[name]) for name in frame.columns if name != snake_case(rater_column))])
+    each = traits.select(pl.col("rater").unique(maintain_order=True))
+    return each.join(merged, on="rater", how="left", maintain_order="left")
 
 
 def known(column: pl.Series) -> pl.Series:

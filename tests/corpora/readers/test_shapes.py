@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import pyreadstat
 import pytest
 
 import vantage
+from tests.cli.run import run
 from vantage import Corpus, InputError
 from vantage.corpora.preview import preview
+from vantage.corpora.readers import READERS
 from vantage.corpora.readers.table import read
 
 
@@ -234,3 +237,27 @@ def test_replies_of_models_that_were_made_elsewhere(tmp_path: Path) -> None:
     path.write_text('{"item": "a", "reply": "2"}\n{"item": "b", "reply": "2"}\n')
     with pytest.raises(InputError, match="there is no column for the rater; call a column model or rater"):
         vantage.read(path, "replies", instrument="warmth-competence")
+
+
+def test_the_reader_takes_every_option_that_its_function_has() -> None:
+    options = list(inspect.signature(read).parameters)[1:]
+    assert sorted(READERS["table"].options) == sorted(options)
+
+
+def test_shares_and_pairs_have_a_door_in_python_and_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = pl.DataFrame({"id": ["a", "b"], "p_1": [0.5, 0.2], "p_2": [0.5, 0.8]})
+    pairs = pl.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "won": ["x", "z"], "who": ["q", "q"]})
+    shared.write_csv(tmp_path / "s.csv")
+    pairs.write_csv(tmp_path / "p.csv")
+    assert vantage.read(shared, shares=["p_*"], item="id").sizes["judgments"] == 2
+    assert vantage.read(pairs, pairs=["a", "b"], value="won", rater="who").sizes["judgments"] == 2
+    for file, options in (
+        ("s", ["--shares", "p_*", "--map", "item=id"]),
+        ("p", ["--pairs", "a,b", "--map", "value=won,rater=who"]),
+    ):
+        words = ["corpora", "import", "table", "--from", tmp_path / f"{file}.csv", *options, "--to", tmp_path / file]
+        done = run(capsys, monkeypatch, *words)
+        assert done.code == 0, done.err
+        assert vantage.read(tmp_path / file).sizes["judgments"] == 2

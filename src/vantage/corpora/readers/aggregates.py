@@ -65,7 +65,10 @@ def sums_and_means(table: Numbers, inside: Collection[int]) -> set[int]:
         for made in (sums[:, column], means[:, column]):
             rows = known[:, column] & (counts[:, column] > 1)
             near = _near(table[:, column], made)[rows]
-            if len(near) >= ENOUGH and near.sum() >= 0.99 * len(near) and np.ptp(made[rows]) > 0:
+            own, others = table[:, column], table[:, [one for one in inner if one != column]]
+            # In few rows anybody may have answered the sum or the mean of what the others did.
+            beyond = len(near) > 2 * ENOUGH or np.nanmax(own) > np.nanmax(others) or (own[rows] % 1).any()
+            if len(near) >= ENOUGH and beyond and near.sum() >= 0.99 * len(near) and np.ptp(made[rows]) > 0:
                 totals.add(column)
     rest = [column for column in range(table.shape[1]) if column not in totals and known[:, column].all()]
     inner = [column for column in inner if column not in totals]
@@ -128,8 +131,9 @@ def _is_total(row: Numbers, rest: Numbers, least: int) -> str:
         np.nanmin(rest, axis=0), np.nanmax(rest, axis=0), np.nanstd(rest, axis=0, ddof=1), np.nanstd(rest, axis=0),
     ]  # fmt: skip
     holds = [_near(row, one).sum() >= max(least, 0.8 * len(row)) for one in made]
-    # Whole means may be anybody's answers.
-    return SUMMED if holds[0] or (holds[1] and (row % 1).any()) else "other" if any(holds) else ""
+    # Whole means, and sums that are no larger than what they sum, may be anybody's answers.
+    beyond = ((row > made[5]) | (row < made[4])).any()
+    return SUMMED if (holds[0] and beyond) or (holds[1] and (row % 1).any()) else "other" if any(holds) else ""
 
 
 def names_of_totals(frame: pl.DataFrame) -> list[str]:

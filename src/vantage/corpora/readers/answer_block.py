@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ AGREEMENT: Final = 0.05
 """Columns that agree less than this beyond chance (kappa) may be questions."""
 TINY: Final = 6
 """Answers of so few rows tell little about a column."""
+SMALL: Final = 15
+"""So few rows of a table whose names say nothing leave several readings open."""
 TOGETHER: Final = 0.2
 """Columns that agree more than this belong together, and one that agrees half as much may not."""
 
@@ -37,6 +40,8 @@ class Columns:
     facts: Mapping[str, ColumnFacts]
     free: list[str]
     """Those of which the user has said nothing."""
+    unsure: str = ""
+    """Why nothing tells which columns hold answers."""
 
     def said(self, role: str, name: str) -> bool:
         """Whether a column's name, or its wording where that is short, says that it has a role."""
@@ -84,12 +89,44 @@ class Columns:
         rivals = [n for group in groups[1:2] for n in group if not self.said("trait", n) and n not in totals]
         if 2 * len(rivals) > len(block) > 1:
             return [block, rivals], f"both '{block[0]}' and '{rivals[0]}' may be answers"
-        return self._unnamed(block, totals)
+        return self._or_more(*self._unnamed(block, totals), totals)
+
+    @cached_property
+    def _unnumbered(self) -> bool:
+        """Whether all columns are called alike, such as c1 … c9, which tells nothing."""
+        return len({stem(name) for name in self.facts}) == 1
+
+    def _or_more(self, blocks: list[list[str]], doubt: str, totals: Iterable[str]) -> tuple[list[list[str]], str]:
+        """Columns with the same answers, and of few rows those too that lack some of them or have others beside."""
+        first = blocks[0]
+        pooled = {code for n in first for code in self.facts[n].codes}
+        more = [n for n in self.free if n not in first and n not in totals and self._may_belong(n, first[0], pooled)]
+        if not more or len(self.frame) > SMALL:
+            return blocks, doubt
+        if len(more) > 1 or len(blocks) > 1:
+            self._ask_about(more)
+            return blocks, doubt
+        return [[n for n in self.facts if n in (*first, *more)], first], f"'{more[0]}' may be an answer too"
+
+    def _ask_about(self, names: Sequence[str]) -> None:
+        named = ", ".join(f"'{n}'" for n in names[:4])
+        self.unsure = f"so few rows do not tell whether {named} hold answers; pass --columns and --values"
+
+    def _may_belong(self, name: str, other: str, pooled: set[Any]) -> bool:
+        """Whether a column may hold answers as others do: some of their words, or numbers among theirs."""
+        one = self.facts[name]
+        if not self._same_kind(name, other) or one.whole != self.facts[other].whole or not one.codes:
+            return False
+        if one.kind == "word":
+            return bool(pooled & set(one.codes))
+        low, high = min(one.codes), max(one.codes)
+        shared = min(high, max(pooled)) - max(low, min(pooled))
+        return not self.counts_rows(name) and shared >= 0.5 * (high - low)
 
     def _family(self, names: Sequence[str]) -> list[str]:
         """Those of some columns that are called alike, such as q_1 … q_9; c1 … c9 for all columns tells nothing."""
         stems = Counter(stem(n) for n in names if "*" in stem(n))
-        if not stems or len({stem(name) for name in self.facts}) == 1:
+        if not stems or self._unnumbered:
             return []
         main, size = stems.most_common(1)[0]
         return [n for n in names if stem(n) == main] if size > 1 else []
@@ -131,9 +168,15 @@ class Columns:
         few = [n for n in block if len(self.facts[n].codes) <= 2 and len(pooled) >= 4 and self.facts[n].filled > 3]
         if few and 2 < len(block) > len(few):
             what = f"'{few[0]}' has fewer different answers than the other columns"
+            if len(few) > 1 and len(self.frame) <= SMALL:
+                self._ask_about(few)
             return [block, [n for n in block if n not in few]], what
         if len(block) < 3 or all(self.rows.labels.get(n) for n in block):
             return [block], ""
+        held = Counter(code for n in block for code in self.facts[n].codes)
+        own = [n for n in block if len(block) > TINY and any(held[code] == 1 for code in self.facts[n].codes)]
+        if len(own) == 1 and len(self.frame) <= SMALL:
+            return [block, [n for n in block if n not in own]], f"'{own[0]}' has an answer that no other column has"
         order, apart = list(self.facts), []
         texts = any(self.facts[n].kind == "text" for n in self.free) or "text" in self.facts
         for edge, step in ((block[0], -1), (block[-1], 1)):
@@ -176,7 +219,7 @@ class Columns:
             return 2 * len(codes & others) >= max(1, min(len(codes), len(others)))
         low, high, least, most = min(codes), max(codes), min(others), max(others)
         # A few rows tell little, so that names count.
-        alike = codes <= others or others <= codes or stem(name) == stem(other) != name
+        alike = codes <= others or others <= codes or (stem(name) == stem(other) != name and not self._unnumbered)
         if (low, high) == (least, most) or (one.filled <= TINY and alike):
             return True
         # Of many different numbers the ranges must nearly be the same, as those of sliders are.
@@ -295,6 +338,8 @@ def check_alike(rows: FileRows, spread: str, judged: pl.LazyFrame, answers: pl.D
 
 def answering(rows: FileRows, taken: Iterable[str]) -> list[str]:
     """The columns of a wide table, apart from those taken, that can hold answers: no times, no ids, nothing beside."""
+    if rows.crossed:
+        return list(rows.crossed.columns)
     used = {*taken, *rows.beside}
     frame = sample(rows).select(name for name in rows.schema if name not in used)
     words = frame.select(cs.string(), cs.temporal())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -429,7 +430,10 @@ def _lists(words: Sequence[str]) -> list[str]:
     for mark in ("|", ";", ",", "/"):
         parted = {word: [part.strip() for part in word.split(mark)] for word in words if mark in word}
         alone = {word for word in words if mark not in word}
-        if parted and alone and all({*parts} <= alone | {""} for parts in parted.values()):
+        often = Counter(part for parts in parted.values() for part in parts)
+        listed = parted and alone and {*often} <= alone | {""}
+        # Nobody writes the first two in an answer; parts that recur in several are labels.
+        if listed or (mark in "|;" and 1 < len(often) < len(words) and min(often.values()) > 1):
             return list(parted)
     return []
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, code_of, inferred_scale
+from vantage.corpora.readers.columns import two_names
 from vantage.corpora.readers.table_file import ROW, FileRows
 from vantage.errors import InputError
 from vantage.instruments import Instrument
@@ -93,8 +94,13 @@ def labels_of(
         return lambda question: rows.labels.get(question, {})
     if (column := roles["value"]) in rows.labels:
         return lambda _: rows.labels[column]
-    every = [rows.labels.get(name, {}) for name in held]
-    return lambda _: every[0] if every and all(words == every[0] for words in every) else {}
+
+    def shared(question: str) -> Mapping[float, str]:
+        own = [name for name in held if "," in spread and question in (two_names(name) or ())] or held
+        every = [rows.labels.get(name, {}) for name in own]
+        return every[0] if every and all(words == every[0] for words in every) else {}
+
+    return shared
 
 
 def coded(

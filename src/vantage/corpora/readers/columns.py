@@ -18,8 +18,8 @@ from vantage.errors import InputError, nearest
 
 ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind")
 """What a column can be mapped to. Any other name, such as text or target, makes a column of the items."""
-SPREAD: Final = ("rater", "item", "question")
-"""What the columns of a wide table can be."""
+SPREAD: Final = ("rater", "item", "question", "rater,question", "question,rater", "item,question", "question,item")
+"""What the columns of a wide table can be: with two names each, such as `ann [trust]`, what both are."""
 PLACES: Final = {"1": 1, "2": 2, "a": 1, "b": 2, "first": 1, "second": 2, "left": 1, "right": 2}
 """How the winner of a pair is written by its place."""
 TIES: Final = re.compile(r"(?:tie|draw|equal|same|both|neither)\b.*|=|0\.5", re.IGNORECASE)
@@ -42,9 +42,10 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
     for role, column in mapping.items():
         check_column(rows.path, list(rows.schema), column, f"'{role}'")
     if spread:
-        mapping = {role: column for role, column in mapping.items() if role not in (spread, "value")}
+        mapping = {role: column for role, column in mapping.items() if role not in (*spread.split(","), "value")}
     # Where the columns are items, every row is a respondent, and needs no name of its own.
-    needed = {"": ["item", "rater", "value"], "rater": ["item"], "question": ["item", "rater"]}.get(spread, [])
+    needed = ["item", "rater"] if spread == "question" else ["item"] if "rater" in spread else []
+    needed = needed if spread else ["item", "rater", "value"]
     if "text" in mapping and "item" in needed:
         needed.remove("item")
     if missing := [role for role in needed if role not in mapping]:
@@ -129,35 +130,47 @@ def _are_kinds(rows: FileRows) -> bool:
 
 def long(rows: FileRows, roles: dict[str, str], traits: Sequence[str], spread: str, values: Sequence[str]) -> FileRows:
     """One row per judgment, from a table with one column per rater, item or question; `roles` are completed."""
-    if traits and spread == "rater":
+    if traits and "rater" in spread:
         remedy = "add traits later with: vantage corpora traits"
         raise rows.fault("a table with one column per rater has none that describe the rater", remedy)
     index = list(dict.fromkeys([*roles.values(), *traits]))
     held = _held(rows, index, spread, values)
     position = pl.col("__column").replace_strict(held, list(range(len(held))), return_dtype=pl.Int64)
     lazy = rows.lazy.with_columns(pl.col(held).cast(pl.String))
-    if spread == "item" and "rater" not in roles:
+    if "item" in spread and "rater" not in roles:
         lazy, roles["rater"] = _respondents(rows, lazy), "__rater"
         index = [*index, "__rater"]
     lazy = lazy.unpivot(held, index=[ROW, *index], variable_name="__column", value_name="__value")
-    lazy = lazy.with_columns(pl.col("__column").alias(f"__{spread}"), pl.col(ROW) * len(held) + position)
-    grid = {column: match for column in held if (match := re.fullmatch(r"(.*\S)\s*\[(.+)\]", column, re.DOTALL))}
-    if spread == "item" and len(grid) == len(held) and "question" not in roles:
-        # A grid of Google Forms: "How warm is it? [First text]".
-        asked, items = ({column: match[n].strip() for column, match in grid.items()} for n in (1, 2))
-        name = pl.col("__column")
-        lazy = lazy.with_columns(
-            name.replace_strict(asked).alias("__question"), name.replace_strict(items).alias("__item")
-        )
-        roles["question"] = "__question"
-    roles |= {spread: f"__{spread}", "value": "__value"}
-    if spread == "item" and "text" not in roles and set(held) <= set(rows.titles):
+    name = pl.col("__column")
+    lazy = lazy.with_columns(pl.col(ROW) * len(held) + position)
+    parts = {column: tuple(part.strip() for part in both) for column in held if (both := two_names(column))}
+    if spread == "item" and len(parts) == len(held) and "question" not in roles:
+        spread = "question,item"  # a grid of Google Forms: "How warm is it? [First text]"
+    if "," in spread and (lone := next((column for column in held if column not in parts), None)):
+        remedy = "name those that have two with --values, such as --values '*]'"
+        raise rows.fault(f"column '{lone}' has not two names, such as 'ann [trust]'", remedy)
+    for place, role in enumerate(spread.split(",")):
+        names = {column: part[place] for column, part in parts.items()} if "," in spread else {}
+        lazy = lazy.with_columns((name.replace_strict(names) if names else name).alias(f"__{role}"))
+        roles[role] = f"__{role}"
+    roles["value"] = "__value"
+    if "item" in spread and "text" not in roles and set(held) <= set(rows.titles):
         lazy = lazy.with_columns(pl.col("__column").replace_strict(dict(rows.titles)).alias("__text"))
         roles["text"] = "__text"
     lazy = lazy.drop("__column")
     if not rows.streamed:
         lazy = lazy.collect().lazy()
     return replace(rows, lazy=lazy, schema=lazy.drop(ROW).collect_schema(), cells=held)
+
+
+def two_names(column: str) -> tuple[str, str] | None:
+    """Both names of a column that has two.
+
+    >>> two_names("How warm is it? [First text]")
+    ('How warm is it?', 'First text')
+    """
+    match = re.fullmatch(r"(.*\S)\s*\[(.+)\]", column, re.DOTALL)
+    return (match[1], match[2]) if match else None
 
 
 def _held(rows: FileRows, index: Sequence[str], spread: str, values: Sequence[str]) -> list[str]:
@@ -169,7 +182,10 @@ def _held(rows: FileRows, index: Sequence[str], spread: str, values: Sequence[st
         raise rows.fault(f"there is no column '{wrong}'", nearest(wrong, columns))
     held = [column for column in fitting(columns, values or ["*"]) if column not in index]
     if not held:
-        raise rows.fault(f"no column is left for {'an' if spread == 'item' else 'a'} {spread}", "map fewer columns")
+        raise rows.fault(
+            f"no column is left for {'an' if spread[0] == 'i' else 'a'} {spread.replace(',', ' and ')}",
+            "map fewer columns",
+        )
     if nested := next((column for column in held if rows.schema[column].is_nested()), None):
         (first,) = rows.collect(rows.lazy.filter(pl.col(nested).is_not_null()).select(pl.col(ROW).min()))
         raise rows.fault("the cell holds a list, not one answer", None, first.item() or 0, nested)

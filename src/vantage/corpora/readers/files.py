@@ -14,15 +14,15 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
 import polars as pl
 
 from vantage.corpora.readers.foreign import read_foreign
-from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, numeric, title_notes
+from vantage.corpora.readers.headers import crossed_header, without_header_rows, without_wording
+from vantage.corpora.readers.table_file import ROW, CrossedHeader, Doubt, FileRows, FileTable, Scratch, title_notes
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
 
@@ -187,9 +187,10 @@ def read_table(
         kind = "jsonl"
     if kind in ("csv", "tsv"):
         table = read_csv(path, separator, encoding, quotes=quotes, checked=True)
-        return _without_header_rows(table)
+        return table if table.crossed else without_header_rows(table)
     if kind == "foreign":
-        return _without_wording(read_foreign(path, suffix, sheet))
+        table = read_foreign(path, suffix, sheet)
+        return table if table.crossed else without_wording(table)
     if kind == "parquet":
         return FileTable(path, read_parquet(path))
     if kind == "jsonl":
@@ -246,58 +247,13 @@ def open_rows(
     kind = SUFFIXES.get(_suffix(path))
     size = path.stat().st_size * (8 if path.suffix.lower() in PACKED else 1)
     if size >= LARGE and kind in ("csv", "tsv") and b"ImportId" not in _head_of(path):
-        return _scan_csv(path, separator, encoding, quotes)
+        streamed = _scan_csv(path, separator, encoding, quotes)
+        if streamed is not None:
+            return streamed
     if size >= LARGE and kind == "parquet":
         lazy = pl.scan_parquet(path)
         return FileRows(path, _with_rows(lazy, 1), lazy.collect_schema(), streamed=True)
     return read_table(path, encoding, separator=separator, quotes=quotes, sheet=sheet).rows()
-
-
-def _without_header_rows(table: FileTable) -> FileTable:
-    """A table without the two further header rows of Qualtrics: the wording of the questions, and import ids."""
-    frame = table.frame
-    if len(frame) < 2 or not any("ImportId" in str(cell) for cell in frame.row(1)):
-        return _without_wording(table)
-    titles = {name: " ".join(str(cell).split()) for name, cell in zip(frame.columns, frame.row(0), strict=True) if cell}
-    beside = tuple(name for name, cell in zip(frame.columns, frame.row(1), strict=True) if '"QID' not in str(cell))
-    notes = ["The file is a Qualtrics export: its second and third row are headers."]
-    kept = pl.arange(2, len(frame), eager=True) if table.kept is None else table.kept[2:]
-    frame = frame[2:]
-    if "Status" in frame.columns:
-        real = ~frame["Status"].is_in(["Survey Preview", "Survey Test", "1", "2", "Spam", "8"]).fill_null(value=False)
-        if not real.all():
-            notes.append(f"{int((~real).sum()):,} previews and test responses of Qualtrics were left out.")
-            frame, kept = frame.filter(real), kept.filter(real)
-    if frame.is_empty():
-        raise InputError("the file has headers but no responses", file=table.path, remedy="check the export")
-    return replace(table, frame=frame, kept=kept, titles=titles, beside=beside, notes=(*table.notes, *notes))
-
-
-WORDED: Final = re.compile(r"[^\W\d]{2}.*\s.*[^\W\d]{2}")
-"""Several words."""
-
-
-def _without_wording(table: FileTable) -> FileTable:
-    """A table without a second header row: a wording where all other cells of most columns are numbers."""
-    frame = table.frame
-    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String and frame[name][0] is not None]
-    if sum(bool(WORDED.search(frame[name][0])) for name in texts) < 2:
-        return table
-    below = frame.select(texts)[1:].select(pl.all().cast(pl.Float64, strict=False).is_not_null().all())
-    numbers = [name for name in texts if len(frame) > 3 and below[name][0] and re.search(r"[^\W\d]", frame[name][0])]
-    worded = [name for name in numbers if WORDED.search(frame[name][0])]
-    if len(worded) < 2 or 2 * len(worded) < max(len(numbers), len(frame.columns) - 3):
-        return table
-    titles = {name: " ".join(str(frame[name][0]).split()) for name in texts}
-    kept = pl.arange(1, len(frame), eager=True) if table.kept is None else table.kept[1:]
-    notes = (*table.notes, "The second row is a header too: it words the questions.")
-    return replace(
-        table,
-        frame=frame[1:].with_columns(numeric(frame[1:][n]) for n in numbers),
-        kept=kept,
-        titles=titles,
-        notes=notes,
-    )
 
 
 def frame_table(data: Any) -> FileTable:
@@ -344,52 +300,46 @@ def read_csv(
         text = text_of(path, encoding) if isinstance(source, Path) else source.decode()
         header, *rows = _slow_rows(path, io.StringIO(text.removeprefix("\ufeff"), newline=""), form, checked=checked)
         frame = pl.DataFrame(rows, schema=dict.fromkeys(map(str, header), pl.String), orient="row")
-    names = _names_of(path, frame.columns)
+    names = _names_of(path, frame.columns, form.crossed)
     # Spreadsheets write separators for columns that have neither a name nor cells.
-    unnamed = [name for name in frame.columns if not name.split("_duplicated_")[0].strip()]
+    unnamed = [] if form.crossed else [name for name in frame.columns if not name.split("_duplicated_")[0].strip()]
     frame = frame.drop(name for name in unnamed if frame[name].null_count() == len(frame)).rename(names, strict=False)
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     if blank.all():
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
     kept = (~blank).arg_true() if blank.any() else None
-    return FileTable(path, frame if kept is None else frame[kept], form.first_row, kept, form.notes)
+    held = frame if kept is None else frame[kept]
+    return FileTable(path, held, form.first_row, kept, form.notes, crossed=form.crossed)
 
 
-def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal["literal"] | None) -> FileRows:
+def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal["literal"] | None) -> FileRows | None:
     """A CSV file that is too large for the memory, as `read_csv` reads it with `checked`.
 
-    What Polars cannot stream from the file as it is (packed, in another encoding, with line ends of its own, with
-    cells that span lines) is first written to a temporary file in plain CSV.
+    Null where Polars cannot stream it as it is: packed, in another encoding, with line ends of its own, with cells that
+    span lines.
     """
-    scratch = Scratch()
-    source, head = path, _head_of(path)
+    head = _head_of(path)
     if path.suffix.lower() in PACKED or not _is_plain(head, encoding):
-        source = scratch.path / "plain.csv"
-        _rewrite(path, encoding, source)
-        head = _head_of(source)
-    form = _form(path, head, separator, quotes, titled=True)
+        return None
+    scratch, form = Scratch(), _form(path, head, separator, quotes, titled=True)
     stored = scratch.path / "rows.parquet"
     try:
         head.split(b"\n", 1)[0].decode()
-        count = _store(path, pl.scan_csv(source, **form.options), form, stored)
-        slow = form.quote is not None and _may_swallow(source, count + form.skipped)
+        count = _store(path, pl.scan_csv(path, **form.options), form, stored)
     except (pl.exceptions.PolarsError, UnicodeDecodeError, pl.exceptions.PanicException):
-        slow = True
-    if slow:
-        clean = scratch.path / "clean.csv"
-        with _text_lines(path, source, encoding) as lines, clean.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(_slow_rows(path, lines, form, checked=True))
-        _store(path, pl.scan_csv(clean, infer_schema=False), form, stored)
+        return None
+    if form.quote is not None and _may_swallow(path, count + form.skipped):
+        return None
     lazy = pl.scan_parquet(stored).filter(~pl.col("__blank")).drop("__blank")
     if lazy.head(1).collect().is_empty():
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
     schema = lazy.drop(ROW).collect_schema()
-    return FileRows(path, lazy, schema, streamed=True, notes=form.notes, scratch=scratch)
+    return FileRows(path, lazy, schema, streamed=True, notes=form.notes, scratch=scratch, crossed=form.crossed)
 
 
 def _store(path: Path, lazy: pl.LazyFrame, form: _Form, to: Path) -> int:
     """Writes the rows of a large file to where they can be queried by column, and says how many there are."""
-    lazy = lazy.rename(_names_of(path, lazy.collect_schema().names()))
+    lazy = lazy.rename(_names_of(path, lazy.collect_schema().names(), form.crossed))
     lazy = lazy.with_columns(pl.all_horizontal(pl.all().is_null()).alias("__blank"))
     _with_rows(lazy, form.first_row).sink_parquet(to, compression="lz4", row_group_size=20_000)
     count: int = pl.scan_parquet(to).select(pl.len()).collect().item()
@@ -410,6 +360,8 @@ class _Form:
     """Lines above the header."""
     titles: int = 0
     """Those of them that are a title."""
+    crossed: CrossedHeader | None = None
+    """The names of the columns, where they take two rows."""
 
     @property
     def first_row(self) -> int:
@@ -439,17 +391,25 @@ def _form(path: Path, head: bytes, separator: str | None, quotes: Literal["liter
     likely = [mark] if separator or mark.encode() in first else [",", ";", "\t", "|"]
     lines = [(_title_lines(below, one), one) for one in likely] if titled else []
     titles, mark = max(lines, default=(0, mark), key=lambda one: one[0])
-    return _Form(mark, quote, titles + int(named is not None), titles)
+    skipped = titles + int(named is not None)
+    crossed = crossed_header(_first_rows(below, mark)[titles:]) if titled else None
+    return _Form(mark, quote, skipped + (crossed.lines - 1 if crossed else 0), titles, crossed)
+
+
+def _first_rows(head: bytes, separator: str) -> list[list[str]]:
+    """The cells of the first lines, none of which may span several."""
+    lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()[:30]
+    rows = list(csv.reader(lines, delimiter=separator))
+    return rows if len(rows) == len(lines) else []
 
 
 def _title_lines(head: bytes, separator: str) -> int:
     """How many lines stand above the header: blank or a title, where all lines below have the same several cells."""
-    lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()[:30]
-    rows = list(csv.reader(lines, delimiter=separator))
+    rows = _first_rows(head, separator)
     first = next((n for n, row in enumerate(rows) if sum(bool(cell.strip()) for cell in row) > 1), 0)
     table = rows[first : first + 20]
-    padded = len(rows[0]) == len(table[0])
-    if not first or len(rows) < len(lines) or len(table) < 3 or len(table[0]) < (2 if padded else 3):
+    padded = bool(first) and len(rows[0]) == len(table[0])
+    if not first or len(table) < 3 or len(table[0]) < (2 if padded else 3):
         return 0
     return first if all(len(row) == len(table[0]) for row in table if row) else 0
 
@@ -460,41 +420,14 @@ def _is_plain(head: bytes, encoding: str) -> bool:
     return encoding == "utf-8" and _marked(head) in (None, "utf-8-sig") and not lone
 
 
-def _names_of(path: Path, columns: Sequence[str]) -> dict[str, str]:
+def _names_of(path: Path, columns: Sequence[str], crossed: CrossedHeader | None) -> dict[str, str]:
     """The names of columns as they are written in the header, without spaces around them; none may occur twice."""
-    names = [name.split("_duplicated_")[0].strip() or f"column {n}" for n, name in enumerate(columns, 1)]
+    plain = [name.split("_duplicated_")[0].strip() or f"column {n}" for n, name in enumerate(columns, 1)]
+    names = [*crossed.names, *plain[len(crossed.names) :]] if crossed else plain
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise InputError(f"two columns are named '{twice}'", file=path, row=1, remedy="rename one of them")
     return dict(zip(columns, names, strict=True))
-
-
-@contextmanager
-def _text_lines(path: Path, source: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
-    """The text of a large file, line by line; where it is not in the encoding, the sentence says which it may be in."""
-    try:
-        if encoding == "utf-8":
-            with _unpacked(source) as file:
-                encoding = _marked(file.read(_HEAD)) or "utf-8-sig"
-        with _unpacked(source) as file:
-            yield io.TextIOWrapper(file, encoding, newline="")
-    except (UnicodeDecodeError, LookupError):
-        _decoded(path, bytes_of(source), encoding.removesuffix("-sig"))  # which says what is wrong
-        raise
-    except _DAMAGED as error:
-        raise _damaged(path, error) from None
-
-
-def _rewrite(path: Path, encoding: str, to: Path) -> None:
-    """A large text file in UTF-8 with plain line ends."""
-    with _text_lines(path, path, encoding) as lines, to.open("w", encoding="utf-8", newline="") as file:
-        carried = ""
-        while part := lines.read(1 << 22):
-            part = carried + part
-            # A carriage return at the end of a part may be half of a line end.
-            carried = "\r" if part.endswith("\r") else ""
-            file.write(part.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n"))
-        file.write("\n" if carried else "")
 
 
 def _separator(head: bytes, usual: str, given: str | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from vantage.corpora.readers.column_facts import stem
+from vantage.corpora.readers.headers import crossed_header
 from vantage.corpora.readers.table_file import Doubt, FileTable, title_notes
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
@@ -66,7 +67,13 @@ def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
     several = next((i for i, count in enumerate(filled_cells) if count > 1), start)
     if len(rows) > several + 2 and all(count != 1 for count in filled_cells[several:]):
         start = several  # what is above is a title
-    header = [str(_cell(cell) or "").strip() for cell in rows[start]] if rows else []
+    head = [
+        [str("" if (plain := _cell(cell)) is None else plain).strip() for cell in row]
+        for row in rows[start : start + 30]
+    ]
+    crossed = crossed_header(head)
+    header = crossed.names if crossed else head[0]
+    title, start = start, start + (crossed.lines - 1 if crossed else 0)
     body = rows[start + 1 :]
     used = [i for i, name in enumerate(header) if name or any(row[i] != "" for row in body)]
     names = [header[i] or f"column {i + 1}" for i in used]
@@ -76,12 +83,12 @@ def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
     if not kept:
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
     columns = [_column(name, [_cell(body[n][i]) for n in kept]) for i, name in zip(used, names, strict=True)]
-    notes = title_notes(start if start > top else 0, start + 1)
+    notes = title_notes(title if title > top else 0, title + 1)
     frame = pl.DataFrame(columns)
     labels = _labelled(frame, legends.values())
     if labels:
         notes += (f"The sheet '{next(iter(legends))}' says what the codes of {', '.join(list(labels)[:5])} mean.",)
-    return FileTable(path, frame, start + 2, pl.Series(kept, dtype=pl.Int64), notes, labels)
+    return FileTable(path, frame, start + 2, pl.Series(kept, dtype=pl.Int64), notes, labels, crossed=crossed)
 
 
 def _legend(rows: list[list[Any]]) -> list[tuple[str, float, str]]:

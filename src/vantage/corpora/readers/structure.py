@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,11 +19,11 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.readers.aggregates import names_of_totals, shared_out, total_rows
-from vantage.corpora.readers.answer_block import AGREEMENT, Columns
-from vantage.corpora.readers.column_facts import ColumnFacts, facts_of, sample, stem
-from vantage.corpora.readers.columns import PLACES, ROLES, TIES, fitting
+from vantage.corpora.readers.answer_block import AGREEMENT, CHANCE, SMALL, TINY, Columns, unlike
+from vantage.corpora.readers.column_facts import FEW, ColumnFacts, facts_of, said, sample, stem
+from vantage.corpora.readers.columns import PLACES, ROLES, TIES, fitting, two_names
 from vantage.corpora.readers.command import command
-from vantage.corpora.readers.table_file import ROW, FileRows
+from vantage.corpora.readers.table_file import ROW, CrossedHeader, FileRows
 
 COLLISIONS: Final = 8
 """So many pairs of rows must be expected to agree on two columns by chance before it means something that none does."""
@@ -128,6 +129,8 @@ class _Table(Columns):
 
     def structure(self) -> Structure:
         """The readings that fit."""
+        if self.rows.crossed and not self.given.get("values"):
+            return self._crossed(self.rows.crossed, str(self.given.get("columns") or ""))
         if spread := self.given.get("columns"):
             return self._wide(str(spread))
         if self.given.get("pairs") or self.given.get("shares") or self.given.get("counts"):
@@ -171,10 +174,17 @@ class _Table(Columns):
         ties = cells.str.contains(f"^(?i:{TIES.pattern})$")
         named = (cells == first) | (cells == second)
         if (named | ties).fill_null(value=False).all():
-            return bool(named.any())
+            return bool(named.any()) and not self._by_chance(cells, first, second)
         places = {*PLACES, *(column.casefold() for column in columns)}
         words = set(cells.filter(~ties).drop_nulls().str.to_lowercase())
         return bool(words) and words <= places and not words <= {"1", "2"} and not cells.null_count()
+
+    def _by_chance(self, won: pl.Series, first: pl.Series, second: pl.Series) -> bool:
+        """Whether as few rows as these might name one of two everywhere although nothing was compared."""
+        seen = [dict(cells.value_counts(normalize=True).iter_rows()) for cells in (won, first, second)]
+        likely = sum(share * (seen[1].get(name, 0.0) + seen[2].get(name, 0.0)) for name, share in seen[0].items())
+        names = any(isinstance(name, str) and not name.isdecimal() for name in seen[0])
+        return len({*seen[1], *seen[2]}) > 2 and float(min(likely, 1.0) ** len(won)) > (50 if names else 1) * CHANCE
 
     def _compared(self, one: str, other: str, winner: str, members: int) -> Structure:
         rest = [n for n in self.free if n not in (one, other, winner) and not self.facts[n].unique]
@@ -251,16 +261,22 @@ class _Table(Columns):
         return None
 
     def _ids_in(self, key: tuple[str, ...], candidates: Sequence[str]) -> tuple[str, ...]:
-        """A key with names instead of numbers that nearly follow them one to one: raters rather than their ages."""
+        """A key of columns that tell most apart and by which the others follow: raters rather than their ages."""
         made = list(key)
         for place, name in enumerate(key):
-            own = self.facts[name]
-            if own.kind != "number" or name in self.map.values():
-                continue
-            finer = [n for n in candidates if n not in made and self.facts[n].kind == "word"]
-            finer = [n for n in finer if own.distinct <= self.facts[n].distinct <= own.distinct / 0.6]
-            made[place] = next((n for n in finer if name in self._side(n)), name)
+            least = self.facts[name].distinct
+            free = [
+                n for n in candidates if n not in made and self.facts[n].kind != "text" and not self.said("trait", n)
+            ]
+            finer = [n for n in free if least <= self.facts[n].distinct <= 2 * least and name in self._side(n)]
+            if finer and name not in self.map.values() and self.facts[name].kind != "text":
+                made[place] = max(name, *finer, key=self._id_like)
         return tuple(made)
+
+    def _id_like(self, name: str) -> tuple[float, ...]:
+        """How much a column looks like ids: it tells most rows apart, in words rather than numbers, spelt at length."""
+        length = self.frame[name].cast(pl.String).str.len_chars().mean()
+        return self.facts[name].distinct, not self.said("trait", name), float(length or 0)  # type: ignore[arg-type]
 
     def _named_pair(self, held: set[str]) -> tuple[str, str] | None:
         """Two columns whose names say that they are the item and the rater, where nothing in the data contradicts."""
@@ -298,7 +314,7 @@ class _Table(Columns):
             shares = self.frame[name].value_counts()["count"] / size
             same *= float((shares * shares).sum())
         expected = size * (size - 1) / 2 * same
-        rows_have_ids = len(self._blocks[0][0]) > 2 and any(self._is_row_id(name) for name in self.free)
+        rows_have_ids = len(self._blocks[0][0]) > 2 and any(self._is_surely_id(name) for name in self.free)
         return (cells == size and not rows_have_ids) or expected >= COLLISIONS + 3 * (size - different)
 
     def _long(self, *key: str) -> Structure:
@@ -388,17 +404,17 @@ class _Table(Columns):
             mapping[role] = asked
         taken = {*mapping.values(), *self.traits}
         taken |= {n for n in self.free if self.said("value", n) and self.facts[n].may_answer and "value" not in mapping}
-        of_rater = [n for n in self._side(rater) if n not in taken]
-        of_item = (
-            [n for n in self._side(item or text or "") if n not in taken and n not in of_rater] if item or text else []
-        )
+        of_rater = [n for n in self._side(rater) if n not in taken and not self._answers_alike(n, rater)]
+        about = item or text
+        of_item = [n for n in self._side(about) if n not in (*taken, *of_rater)] if about else []
+        of_item = [n for n in of_item if not self._answers_alike(n, about or "")]
         for name in of_item:
             if self.facts[name].kind == "text" and "text" not in mapping:
                 mapping["text"] = name
             elif name not in ROLES and "," not in name and "=" not in name:
                 mapping["target" if self.said("target", name) and "target" not in mapping else name] = name
         taken = {*mapping.values(), *self.traits, *of_rater, *of_item}
-        rest = [n for n in self.free if n not in taken and self.facts[n].distinct > 1]
+        rest = [n for n in self.free if n not in taken and (self.facts[n].distinct > 1 or n in self._blocks[0][0])]
         for name in rest:
             for one in ("rationale", "condition"):
                 if self.said(one, name) and one not in mapping and self.facts[name].kind in ("text", "word"):
@@ -423,8 +439,19 @@ class _Table(Columns):
         answers = [n for n in rest if self.facts[n].may_answer and not self.said("remark", n)]
         repeated = [n for n in answers if not self.facts[n].unique]
         answers = repeated or [n for n in answers if self.facts[n].kind == "number"] or answers
-        scales = [n for n in answers if self.facts[n].codes and len(self.facts[n].codes) <= 12]
+        scales = [n for n in answers if self.facts[n].codes and len(self.facts[n].codes) <= min(12, self._often(n))]
+        scales = [n for n in answers if n in scales or any(self._alike(n, other) for other in scales)]
         return named if len(named) == 1 and len(scales) <= 1 else scales or named or answers
+
+    def _answers_alike(self, name: str, key: str) -> bool:
+        """Whether a column has answers as others have, which may by chance be the same within each item or rater."""
+        shares = self.frame[name].value_counts(normalize=True)["proportion"]
+        same = float((shares * shares).sum()) ** (len(self.frame) - self.facts[key].distinct)
+        return name in self._blocks[0][0] and same > CHANCE
+
+    def _often(self, name: str) -> float:
+        """So many different answers may a column have that chooses from some; durations hardly repeat."""
+        return max(5, 0.7 * self.facts[name].filled)
 
     def _kept_scales(self, traits: Sequence[str]) -> Any:
         given = self.given.get("traits")
@@ -436,9 +463,11 @@ class _Table(Columns):
         given = self.given.get("values")
         blocks, doubt = ([fitting(self.facts, given)], "") if given else self._blocks
         block = blocks[0]
+        if not given and (what := self._shared_out(block)):
+            return self._shape(doubt=what)
         if len(block) < (1 if spread else 2):
             return self._shape()
-        if not given and (what := self._shared_out(block)):
+        if not given and (what := self.unsure or ("" if spread else self._may_be_long())):
             return self._shape(doubt=what)
         key = self._row_key(block)
         spreads = [spread] if spread else self._spreads(block, key)
@@ -458,8 +487,25 @@ class _Table(Columns):
     def _blocks(self) -> tuple[list[list[str]], str]:
         return self.blocks()
 
+    def _may_be_long(self) -> str:
+        """What to say of few rows without ids of their own that two columns tell apart, maybe by chance."""
+        size = len(self.frame)
+        if size > SMALL or any(self._is_surely_id(name) for name in self.free):
+            return ""
+        repeated = [n for n in self.free if 2 <= self.facts[n].distinct < size == self.facts[n].filled]
+        for key in combinations([n for n in repeated if self.facts[n].kind == "word" or self.facts[n].whole], 2):
+            if self.frame.select(pl.struct(key).n_unique()).item() == size:
+                what = f"so few rows do not tell whether '{key[0]}' and '{key[1]}' are ids or answers"
+                return f"{what}; pass --map item=COLUMN,rater=COLUMN,value=COLUMN, or --columns and --values"
+        return ""
+
     def _shared_out(self, block: Sequence[str]) -> str:
         """What to say of columns that count answers or share them out: they are no raters."""
+        numbers = [n for n in self.free if self.facts[n].kind == "number" and not self._dense(n)]
+        parts = [n for n in numbers if not self.facts[n].whole]
+        block = next(
+            (b for b in (block, numbers, parts) if len(b) > 1 and shared_out(self.frame, b) is not None), block
+        )
         if any(self.facts[n].kind != "number" for n in block) or (total := shared_out(self.frame, block)) is None:
             return ""
         counts = all(self.facts[n].whole for n in block) and total > 1 and total != 100
@@ -469,11 +515,59 @@ class _Table(Columns):
         what, quoted = f"columns {named} add up to {total:g} in every row", shlex.quote(",".join(self.patterns(block)))
         if not counts:
             return f"{what}: they are shares of answers and no raters; pass --shares {quoted}"
+        if len(self.frame) <= TINY and not self._family(block):
+            return (
+                f"{what}, as counts of answers do; pass --counts {quoted}, or --columns and --values if they are none"
+            )
         return f"{what}: they count answers and are no raters; pass --counts {quoted}"
 
     def _is_row_id(self, name: str) -> bool:
         fact = self.facts[name]
-        return fact.unique and not (fact.kind == "number" and not fact.whole) and fact.rows > 3
+        return fact.unique and (
+            self._dense(name) or (fact.rows > 3 and fact.whole) or fact.kind not in ("number", "time")
+        )
+
+    def _is_surely_id(self, name: str) -> bool:
+        """Whether a column is an id and no duration, of which few rows may all have different ones."""
+        fact = self.facts[name]
+        return self._is_row_id(name) and (fact.kind == "word" or self._dense(name) or fact.rows > FEW)
+
+    def _dense(self, name: str) -> bool:
+        """Whether numbers without repetitions are about as many as there are between the lowest and the highest."""
+        fact = self.facts[name]
+        return fact.unique and fact.whole and max(fact.codes) - min(fact.codes) < 3 * fact.rows
+
+    def _crossed(self, header: CrossedHeader, spread: str) -> Structure:
+        """A table whose columns have two names: of a rater or an item, and of a question."""
+        block = list(header.columns)
+        key = self._row_key(block)
+        names = [list(dict.fromkeys(both[row] for n in block if (both := two_names(n)))) for row in (0, 1)]
+
+        def named(row: int, role: str, pattern: re.Pattern[str]) -> bool:
+            return said(role, header.levels[row]) or all(pattern.fullmatch(name) for name in names[row])
+
+        judges = [row for row in (0, 1) if named(row, "rater", _PEOPLE)]
+        texts = [row for row in (0, 1) if named(row, "item", _ITEMS)]
+        asked = [row for row in (0, 1) if self._own_scales(block, row)]
+        asked = asked or [row for row in (0, 1) if said("question", header.levels[row])]
+        respondents, items = self._rows_are(key, [n for n in self.free if n not in block and n not in key.values()])
+        respondents, items = respondents or bool(texts), items or bool(judges)
+        whose = ["item"] if respondents and not items else ["rater"] if items and not respondents else ["rater", "item"]
+        one_row = judges if whose == ["rater"] else texts
+        first = asked if len(asked) == 1 else [1 - one_row[0]] if len(one_row) == 1 else [1, 0]
+        pairs = [f"{one},question" if row else f"question,{one}" for one in whose for row in first]
+        readings = [self._wide_options(block, key, pair) for pair in ([spread] if spread else pairs)]
+        doubts = ["whether the rows are items or respondents"] * (len(whose) > 1)
+        doubts += ["which of the two header rows names the questions"] * (len(first) > 1)
+        return self._shape(*readings, doubt=f"nothing tells {' and '.join(doubts)}" if len(readings) > 1 else "")
+
+    def _own_scales(self, block: Sequence[str], row: int) -> bool:
+        """Whether the columns with one name in a header row have answers of their own, as questions may."""
+        pooled: dict[str, Counter[Any]] = {}
+        for name in block:
+            pooled.setdefault((two_names(name) or (name, name))[row], Counter()).update(self.facts[name].codes)
+        words = {name: any(isinstance(code, str) for code in codes) for name, codes in pooled.items()}
+        return len({*words.values()}) > 1 or bool(unlike(pooled))
 
     def _row_key(self, block: Sequence[str]) -> dict[str, str]:
         """The id and the text of a row."""
@@ -487,7 +581,7 @@ class _Table(Columns):
         ]
         if "item" not in key and "rater" not in key and ids:
             # Names rather than numbers, which may be durations.
-            ids = [n for n in ids if self.facts[n].kind == "word"] or ids
+            ids = [n for n in ids if self.facts[n].kind == "word"] or [n for n in ids if self._dense(n)] or ids
             key["id"] = next((n for n in ids if self.said("rater", n) or self.said("item", n)), ids[0])
         return key
 
@@ -497,20 +591,15 @@ class _Table(Columns):
             return ["question"]
         stems = {stem(n) for n in block}
         lone = next(iter(stems)).rstrip("*") if len(stems) == 1 else ""
-        rest = [n for n in self.free if n not in block and n not in key.values()]
-        row = key.get("id", "")
+        respondent, item = self._rows_are(key, [n for n in self.free if n not in block and n not in key.values()])
         respondents = [
-            "rater" in key,
+            respondent,
             all(len(self.rows.titles.get(n, "").split()) > 2 for n in block)
             or all(self.rows.labels.get(n) for n in block),
-            bool(row) and (self.said("rater", row) or self._all(row, _PEOPLE)),
             bool(lone) and (bool(_ASKED.fullmatch(lone)) or "[" in lone) and not _JUDGES.fullmatch(lone),
-            any(self.said("trait", n) for n in rest),
         ]
         items = [
-            "item" in key,
-            "text" in key,
-            bool(row) and (self.said("item", row) or self._all(row, _ITEMS)),
+            item,
             (bool(lone) and bool(_JUDGES.fullmatch(lone))) or all(_PEOPLE.fullmatch(n) for n in block),
         ]
         if any(respondents) != any(items):
@@ -519,12 +608,20 @@ class _Table(Columns):
             return ["rater"] if items[-1] or self.agreement(block) > AGREEMENT else ["rater", "question"]
         return ["rater", "item"]
 
+    def _rows_are(self, key: Mapping[str, str], rest: Sequence[str]) -> tuple[bool, bool]:
+        """Whether something says that rows are respondents, and whether that they are items."""
+        row = key.get("id", "")
+        people = bool(row) and (self.said("rater", row) or self._all(row, _PEOPLE))
+        respondents = "rater" in key or people or any(self.said("trait", n) for n in rest)
+        named = bool(row) and (self.said("item", row) or self._all(row, _ITEMS))
+        return respondents, "item" in key or "text" in key or named
+
     def _wide_options(self, block: Sequence[str], key: Mapping[str, str], spread: str) -> TableReading:
-        mapping = {k: v for k, v in self.map.items() if k not in (spread, "value")}
-        row_role = "rater" if spread == "item" else "item"
+        mapping = {k: v for k, v in self.map.items() if k not in (*spread.split(","), "value")}
+        row_role = "rater" if "item" in spread else "item"
         if "id" in key and row_role not in mapping:
             mapping = {row_role: key["id"], **mapping}
-        if "text" in key and spread != "item":
+        if "text" in key and "item" not in spread:
             mapping["text"] = key["text"]
         options: dict[str, Any] = {"map": mapping, "columns": spread}
         totals = self.totals(block)
@@ -534,10 +631,10 @@ class _Table(Columns):
             if n not in block and n not in mapping.values() and n not in totals and self.facts[n].distinct > 1
         ]
         described = [n for n in rest if self._describes(n)]
-        if spread == "rater":
+        if "rater" in spread:
             kept = [n for n in described if n not in ROLES and "," not in n and "=" not in n]
             mapping |= {n: n for n in kept}
-        elif spread == "item":
+        elif "item" in spread:
             described = [n for n in described if self.facts[n].kind != "text" and not self.said("remark", n)]
             if traits := [*self.traits, *(n for n in described if n not in self.traits)]:
                 options["traits"] = self._kept_scales(traits)
@@ -551,8 +648,10 @@ class _Table(Columns):
         what = {
             "rater": "one column per rater, one row per item",
             "item": "one column per item, one row per respondent",
+            "question": "one column per question",
         }
-        return TableReading(options, what.get(spread, "one column per question"))
+        crossed = spread.replace(",", " above ") + " in the header"
+        return TableReading(options, what.get(spread, crossed))
 
     def _describes(self, name: str) -> bool:
         """Whether a column describes rows: words that repeat, a text, or numbers that do not merely count the rows."""

@@ -88,7 +88,8 @@ def read(
         question: The question that was asked, where no column says it.
         traits: Columns that describe the rater. As a mapping with their scales: `{"age": "ordered"}` (or null).
         instrument: The instrument whose scales the values are on.
-        columns: What the columns are where they hold values: `rater`, `item` or `question`.
+        columns: What the columns are where they hold values: `rater`, `item` or `question`; where they have two
+            names, in two header rows or as `ann [trust]`, what both are, such as `rater,question`.
         values: The columns of a wide table that hold values, as names or patterns such as `Q*`; without it all that
             are not mapped.
         duplicates: What to do with a duplicate judgment, which is refused otherwise.
@@ -134,7 +135,7 @@ def read(
         whole, map = shaped(whole, map, traits, None, (), reading.get("pairs") or (), None, anonymous=slots)  # noqa: A001
     cleaning.notes += whole.notes
     whole = _without(whole, without, cleaning)
-    if spread in ("rater", "item") and not without and not whole.streamed:
+    if spread not in ("", "question") and not without and not whole.streamed:
         check_totals(whole, sample(whole).drop(ROW))
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
@@ -165,9 +166,9 @@ def read(
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
     said = raters["rater"] if "kind" in roles else kinds or ()
-    check_made(rows, judged, items["item"], raters["rater"], {*said}, in_rows=spread != "rater")
+    check_made(rows, judged, items["item"], raters["rater"], {*said}, in_rows="rater" not in spread)
     cleaning.notes += [
-        *(columns_note(raters, kinds or {}) if spread == "rater" else ()),
+        *(columns_note(raters, kinds or {}) if "rater" in spread else ()),
         *_remarks(items, raters, int(answers["count"].sum()), roles),
     ]
     made = _corpus(rows, judged, items, raters, known, _about(whole, roles, traits, cleaning, rows.cells), duplicates)

@@ -27,6 +27,20 @@ class Doubt(InputError):  # noqa: N818 - what it is
 
 
 @dataclass(frozen=True, slots=True)
+class CrossedHeader:
+    """A header of two rows that cross, such as raters above and questions below, as names of columns."""
+
+    names: tuple[str, ...]
+    """`ann [trust]` for the column of ann in the first row and trust in the second."""
+    columns: tuple[str, ...]
+    """Those that have two names."""
+    levels: tuple[str, str]
+    """What the two rows say of themselves in front of their names."""
+    lines: int
+    """How many rows it takes; a third one names the columns beside."""
+
+
+@dataclass(frozen=True, slots=True)
 class FileTable:
     """A table from a file that still knows in which row of the file each of its rows stands."""
 
@@ -44,6 +58,8 @@ class FileTable:
     """The wording behind a short column name, where the file has both."""
     beside: tuple[str, ...] = ()
     """Columns that the file itself keeps apart from the answers."""
+    crossed: CrossedHeader | None = None
+    """The names of the columns, where they take two rows."""
 
     def row(self, index: int) -> int:
         """The row of the file for a row of the frame, counted from 0."""
@@ -61,6 +77,7 @@ class FileTable:
             labels=self.labels,
             titles=self.titles,
             beside=self.beside,
+            crossed=self.crossed,
         )
 
     def fault(self, problem: str, remedy: str, index: int | None = None, column: str | None = None) -> InputError:
@@ -126,6 +143,7 @@ class FileRows:
     labels: Mapping[str, Mapping[float, str]] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
+    crossed: CrossedHeader | None = None
     scratch: Scratch | None = None
     """Where the rows of a large file are stored."""
 
