@@ -2,7 +2,8 @@
 
 In docs/STUDY.md a figure stands between two comments, of which the first names a row of the ledger:
 `<!-- = TABLE; NAME -->.98 (.96 to .99)<!-- -->`. A third part names another number of the row than the estimate with its
-interval, and a fourth its form, such as `%` or `.3f`. The released data are needed, and some minutes.
+interval, and a fourth its form, such as `%` or `.3f`; where several sentences speak of a row, `NAME [VERDICT]` names the
+one. The released data are needed, and some minutes.
 """
 
 from __future__ import annotations
@@ -50,10 +51,11 @@ def filled(page: str, claims: Iterable[Claim]) -> str:
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for claim in claims:
         numbers = {name: getattr(claim, name) for name in Claim.__dataclass_fields__ if name != "numbers"}
-        known = rows.setdefault((claim.table, claim.name), {})
-        for name, value in {**numbers, **claim.numbers}.items():
-            if value is not None and known.get(name) is None:
-                known[name] = value
+        for key in (claim.name, f"{claim.name} [{claim.verdict}]"):
+            known = rows.setdefault((claim.table, key), {})
+            for name, value in {**numbers, **claim.numbers}.items():
+                if value is not None and known.get(name) is None:
+                    known[name] = value
     return FIGURE.sub(lambda match: f"<!-- = {match['key']} -->{_shown(match['key'], rows)}<!-- -->", page)
 
 
