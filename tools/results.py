@@ -1,9 +1,9 @@
 """Writes the figures in the results of the studies' pages from the studies' ledgers: `python -m tools.results`.
 
 In docs/STUDY.md a figure stands between two comments, of which the first names a row of the ledger:
-`<!-- = TABLE; NAME -->.98 (.96 to .99)<!-- -->`. A third part names another number of the row than the estimate with its
-interval, and a fourth its form, such as `%` or `.3f`; where several sentences speak of a row, `NAME [VERDICT]` names the
-one. The released data are needed, and some minutes.
+`<!-- = TABLE; NAME -->.98 (.96 to .99)<!-- -->`. A third part names another number of the row than the estimate with
+its interval, and a fourth its form, such as `%` or `.3f`; where several sentences speak of a row, `NAME [VERDICT]`
+names the one. The released data are needed, and some minutes.
 """
 
 from __future__ import annotations
