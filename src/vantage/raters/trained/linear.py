@@ -19,7 +19,8 @@ from scipy.special import softmax
 from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.trained.base import Floats, PredictedAnswers, refuse_unknown
-from vantage.raters.trained.examples import Examples, HeldOut, Instances, Labels, root_mean_squared_error
+from vantage.raters.trained.examples import Examples, Instances, Labels, root_mean_squared_error
+from vantage.raters.trained.held_out import HeldOut
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import SavedPredictor
 
@@ -176,7 +177,8 @@ class LinearPredictor:
             predictor.models[one.question.id] = replace(model, spread=spread)
             said[one.question.id] = answers
         if examples.people is None and all(len(answers) == len(splits) for answers in said.values()):
-            predictor.aside = HeldOut.of([held for _, held in splits], whole.labels, said)
+            rows = [held for _, held in splits]
+            predictor.aside = HeldOut.of(rows, whole.instances.texts, whole.labels, said)
         return predictor
 
     def about(self) -> dict[str, Any]:
