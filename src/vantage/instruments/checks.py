@@ -246,8 +246,8 @@ class Checks:
                 self._note((*loc, "item", part.name), f"this should be {wanted}")
         for question, answer in example.answers.items():
             self._answer((*loc, "answers", question), question, answer.answer)
-            if has_roles(answer.reason) and (part := next((q for q in self.file.questions if q.id == question), None)):
-                self._words((*loc, "answers", question, "reason"), answer.reason, set(), self._answers(part))
+            if has_roles(answer.reason) and (asked := next((q for q in self.file.questions if q.id == question), None)):
+                self._words((*loc, "answers", question, "reason"), answer.reason, set(), self._answers(asked))
 
     def _answer(self, place: Loc, question: str, answer: float | list[float] | str) -> None:
         """The answer of a worked example."""

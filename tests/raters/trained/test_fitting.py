@@ -290,11 +290,12 @@ def test_raters_that_were_saved_can_be_stacked(tmp_path: Path) -> None:
     ("given", "sentence"),
     [
         ({"parts": "encoder"}, "a blend cannot have the parts encoder; name two or more of encoder, probe"),
-        ({"parts": "encoder,median"}, "cannot have the parts encoder, median"),
-        ({"weights": "1,2,3"}, "the weights 1, 2, 3 are not those of 2 raters"),
+        ({"parts": "encoder+median"}, "cannot have the parts encoder, median"),
+        ({"parts": "probe+ridge", "epochs": "3"}, "no part of the blend has the setting 'epochs'"),
+        ({"weights": "1+2+3"}, "the weights 1, 2, 3 are not those of 2 raters"),
     ],
 )
-def test_a_blend_of_what_there_is_not_is_refused(given: dict[str, str], sentence: str) -> None:
+def test_a_blend_of_what_there_is_not_is_refused(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         fit(demo_corpus(), ["trust"], kind="blend", **given)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from hashlib import blake2b
 from pathlib import Path
@@ -69,7 +70,7 @@ def fit(
         checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders and probes).
         progress: Called with steps done and steps in all (encoders and probes).
         settings: Those of `EncoderSettings`, `ProbeSettings` or `LinearSettings`; of a blend those of the encoder, and
-            `parts` (such as `encoder,probe,vectors`), `reader` (the language model that is probed), `frozen` (whose
+            `parts` (such as `encoder+probe+vectors`), `reader` (the language model that is probed), `frozen` (whose
             vectors are taken) and `weights` (what each part counts; held-out texts tell where they are not given).
 
     >>> import vantage
@@ -166,6 +167,8 @@ def _blend(
         raise InputError(problem, remedy=f"name two or more of {', '.join(STACKED)}")
     check_weights(weights, len(kinds))
     models = {"probe": of_encoder.pop("reader", "embedded"), "vectors": of_encoder.pop("frozen", "minilm")}
+    if "encoder" not in kinds and (lost := [setting for setting in of_encoder if setting not in _OF_FIT]):
+        raise InputError(f"no part of the blend has the setting '{lost[0]}'", remedy="leave it out, or add an encoder")
     refuse_unknown(of_encoder, [*_OF_FIT, *(part.name for part in fields(EncoderSettings))], "an encoder")
     kept = {name: of_encoder[name] for name in ("checkpoints", "progress")}
     # Shares of answers can be averaged with means only where both are learned from the same.
@@ -178,9 +181,9 @@ def _blend(
     return TrainedRater.stacked([fitted[kind] for kind in kinds], weights, name)
 
 
-def _words(given: object) -> list[Any]:
-    """What is given one by one, or with commas between."""
-    return [part.strip() for part in given.split(",")] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
+def _words(given: str | Iterable[Any]) -> list[Any]:
+    """What is given one by one, or as `one+other`."""
+    return re.split(r"\s*[+,]\s*", given) if isinstance(given, str) else list(given)
 
 
 def refuse_constant(labels: Sequence[Labels]) -> None:

@@ -61,7 +61,7 @@ class HeldOut:
         """
         shared = set.intersection(*(set(one.texts.tolist()) for one in several))
         if not shared:
-            raise InputError("the raters held out different texts", remedy="say what each counts, such as weights=3,1")
+            raise InputError("the raters held out different texts", remedy="say what each counts, such as weights=3+1")
         parts = [one.take(np.array(sorted(shared))) for one in several]
         if not weights:
             errors = np.vstack(
