@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +35,7 @@ def published_data() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def ledger(study: str, data: Path) -> list[Claim]:
+def ledger(study: str, data: Path) -> Sequence[Claim]:
     """The claims of a study of released data."""
     given = {name: data / value if name in ("data", "stance") else value for name, value in RUNS[study].items()}
     return run(study, **{**given, **({"stance": str(given["stance"])} if "stance" in given else {})}).result.ledger
