@@ -1,8 +1,8 @@
 """What a study is: options, a step that collects judgments, and a step that analyses them.
 
 Most studies are recipes (`studies.recipes`), and this is what they become: options as a frozen dataclass, whose fields
-are the flags of `vantage study NAME` and the keywords of `vantage.studies.run` alike; `collect(context)`, which gives the
-corpus and asks raters with `context.rate` only, so that a run can be interrupted and continued; and
+are the flags of `vantage study NAME` and the keywords of `vantage.studies.run`; `collect(context)`, which gives the
+corpus and asks raters with `context.rate` alone, so that a run can be interrupted and continued; and
 `analyse(corpus, context)`, which gives the `Result` and is a pure function of corpus and options. docs/studies.md shows
 how one is written and what it leaves behind.
 """

@@ -262,17 +262,22 @@ def _collapsed(examples: Examples) -> Examples:
 
 
 def _learned(features: Any, labels: Labels, settings: LinearSettings, strength: float) -> LinearModel:
-    """Fits a regression; shares may be counts, which weigh."""
+    """Fits a regression; shares may be counts, which weigh.
+
+    In one thread: the steps are so short that several wait for each other, on a busy machine ten times as long.
+    """
     from sklearn.linear_model import LogisticRegression, Ridge
+    from threadpoolctl import threadpool_limits
 
     there = labels.answered
     if settings.model == "ridge":
-        model = Ridge(alpha=strength, solver="lsqr", tol=1e-4).fit(features[there], labels.score[there])
+        with threadpool_limits(1):
+            model = Ridge(alpha=strength, solver="lsqr", tol=1e-4).fit(features[there], labels.score[there])
         return LinearModel(np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_), np.zeros(0), strength)
     rows, classes = np.nonzero(labels.shares[there] > 0)
     share = labels.shares[there][rows, classes]
     model = LogisticRegression(C=strength, class_weight="balanced" if settings.balanced else None, max_iter=3000)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threadpool_limits(1):
         # A penalty that is tried and does not converge is still compared fairly with the others.
         warnings.simplefilter("ignore")
         model.fit(features[there][rows], classes, sample_weight=share)
