@@ -30,7 +30,7 @@ def trained(method: str, tiny: str, **settings: Any) -> TrainedRater:
     return fit_pairs(parted(), method, model=tiny, forget=0.0, **settings)
 
 
-@pytest.mark.parametrize("method", ["texts", "baseline", "tokens"])
+@pytest.mark.parametrize("method", ["texts", "baseline", "tokens", "embeddings", "heads"])
 def test_what_fills_a_batch_up_does_not_count(method: str, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert method in {"texts", *PAIR_METHODS}
     losses: list[tuple[float, float]] = []
@@ -52,7 +52,7 @@ def test_what_fills_a_batch_up_does_not_count(method: str, tiny: str, monkeypatc
         assert wide == pytest.approx(as_it_is, abs=1e-5)
 
 
-@pytest.mark.parametrize("method", ["texts", "tokens"])
+@pytest.mark.parametrize("method", ["texts", "embeddings", "tokens"])
 def test_recorded_steps_learn_what_single_orders_do(method: str, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 

@@ -57,7 +57,7 @@ def f1(rater: TrainedRater) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["tokens"])
+@pytest.mark.parametrize("method", ["tokens", "embeddings", "heads"])
 def test_strangers_are_judged_by_their_traits_and_better_than_blindly(tiny: str, blind: float, method: str) -> None:
     rater = fit_pairs(parted(), method, traits=["side"], model=tiny, **QUICK)
     assert f1(rater) > max(0.8, blind + 0.2)
@@ -66,13 +66,13 @@ def test_strangers_are_judged_by_their_traits_and_better_than_blindly(tiny: str,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["baseline", "tokens"])
+@pytest.mark.parametrize("method", ["baseline", "tokens", "embeddings", "heads"])
 def test_the_same_seed_gives_the_same_rater_and_saving_changes_nothing(tiny: str, method: str, tmp_path: Path) -> None:
     parts = parted("train")
     rater = fit_pairs(parts, method, model=tiny, **SHORT, seed=3)
     judged = rater.judge()
     assert judged.equals(fit_pairs(parts, method, model=tiny, **SHORT, seed=3).judge())
-    if method == "tokens":
+    if method == "heads":
         other = fit_pairs(parts, method, model=tiny, **SHORT, seed=4).judge()
         assert not judged["probabilities"].equals(other["probabilities"])
     rater.save(tmp_path / "saved")
@@ -89,19 +89,19 @@ def test_the_same_seed_gives_the_same_rater_and_saving_changes_nothing(tiny: str
 
 def test_a_training_that_was_cut_off_goes_on_where_it_stopped(tiny: str, tmp_path: Path) -> None:
     parts, how = parted(), {**SHORT, "epochs": 3, "members": 2}
-    whole = fit_pairs(parts, "baseline", model=tiny, **how)
+    whole = fit_pairs(parts, "embeddings", model=tiny, **how)
 
     def interrupt(done: int, total: int) -> None:
         if done == 6:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit_pairs(parts, "baseline", model=tiny, **how, checkpoints=tmp_path, progress=interrupt)
+        fit_pairs(parts, "embeddings", model=tiny, **how, checkpoints=tmp_path, progress=interrupt)
     assert (tmp_path / "member-1.safetensors").exists()
     steps: list[tuple[int, int]] = []
     resumed = fit_pairs(
         parts,
-        "baseline",
+        "embeddings",
         model=tiny,
         **how,
         checkpoints=tmp_path,
@@ -117,7 +117,7 @@ def test_a_training_that_was_cut_off_goes_on_where_it_stopped(tiny: str, tmp_pat
 
 
 def test_weights_of_other_people_are_refused(tiny: str, tmp_path: Path) -> None:
-    rater = fit_pairs(parted(), "tokens", model=tiny, **SHORT)
+    rater = fit_pairs(parted(), "heads", model=tiny, **SHORT)
     rater.save(tmp_path / "one")
     file = tmp_path / "one" / "rater.json"
     told = json.loads(file.read_text("utf-8"))
@@ -143,11 +143,11 @@ def test_long_texts_leave_room_for_the_tokens_of_people_and_are_counted(tiny: st
 def test_labels_given_beforehand_move_what_an_encoder_predicts_and_need_no_second_training(
     tiny: str, tmp_path: Path
 ) -> None:
-    plain = fit_pairs(parted(), "tokens", model=tiny, **SHORT, checkpoints=tmp_path)
+    plain = fit_pairs(parted(), "heads", model=tiny, **SHORT, checkpoints=tmp_path)
     steps: list[tuple[int, int]] = []
     met = fit_pairs(
         parted("test"),
-        "tokens",
+        "heads",
         model=tiny,
         **SHORT,
         checkpoints=tmp_path,
@@ -197,6 +197,6 @@ def test_the_embedded_encoder_learns_pairs_offline() -> None:
         minilm_folder()
     except ModelError as error:
         pytest.skip(str(error))
-    rater = fit_pairs(parted(texts=60), "tokens", traits=["side"], epochs=2, device="cpu", batch=4)
-    assert rater.id == "tokens:minilm"
+    rater = fit_pairs(parted(texts=60), "heads", traits=["side"], epochs=2, device="cpu", batch=4)
+    assert rater.id == "heads:minilm"
     assert f1(rater) > 0.8

@@ -262,7 +262,7 @@ class Lesson:
     def _forgotten(self, ids: Any) -> Any:
         """The ids without some users and trait values, so that a model learns to do without them."""
         people, forget = self.inputs.people, self.settings.forget if isinstance(self.settings, PairSettings) else 0.0
-        if people is None or self.inputs.method != "tokens" or not forget:
+        if people is None or self.inputs.method not in ("tokens", "embeddings") or not forget:
             return ids
         torch = require("torch", "local")
         # Drawn where the seed of the epoch was set, so that a GPU forgets the same as a CPU.
@@ -273,13 +273,38 @@ class Lesson:
 
 
 def outputs_of(network: Any, inputs: Inputs, settings: EncoderSettings, device: str) -> Floats:
-    """One row per instance: the raw outputs."""
+    """One row per instance: the raw outputs, or with `heads` the logarithms of the shares that the heads give."""
     torch = require("torch", "local")
     network.eval()
-    units, same = inputs.distinct()
+    if inputs.method == "heads":
+        units, same = inputs.units(), np.arange(len(inputs.instances))
+        weights, user = _head_weights(inputs)
+    else:
+        units, same = inputs.distinct()
     outputs = np.zeros((len(units.text), network.outputs))
     with torch.inference_mode(), half_precision(device, settings):
         for batch in units.in_order():
             part = units.batch(batch, device)
-            outputs[part.rows.cpu().numpy()] = network(part.texts, part.ids, part.place).float().cpu().numpy()
+            if inputs.method != "heads":
+                outputs[part.rows.cpu().numpy()] = network(part.texts, part.ids, part.place).float().cpu().numpy()
+                continue
+            every = network.every_head(part.texts).float().softmax(-1).cpu().numpy()
+            for unit, shares in zip(batch, every, strict=True):
+                mine = units.rows[unit]
+                outputs[mine] = np.log(np.maximum(weights[user[mine]] @ shares, 1e-300))
     return np.asarray(outputs[same])
+
+
+def _head_weights(inputs: Inputs) -> tuple[Floats, Rows]:
+    """Per user what each head counts, and the user of each pair.
+
+    A known user has one head; of others the mean of the heads of those most alike in traits is taken.
+    """
+    people, instances = inputs.people or People(), inputs.instances
+    names = {user: row for row, user in enumerate(dict.fromkeys(instances.users))}
+    known = {user: n for n, user in enumerate(people.users)}
+    weights = np.zeros((len(names), len(people.users)))
+    for user, row in names.items():
+        weights[row, known[user] if user in known else people.alike(instances.profiles[user])] = 1.0
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights, np.array([names[user] for user in instances.users], dtype=np.intp)

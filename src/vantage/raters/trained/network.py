@@ -127,15 +127,17 @@ def _network_class() -> Any:
         """Raw outputs per instance. A batch has the texts, per instance the ids of `People`, and the place of its text.
 
         Texts are read as the mean of the encoder's last layer. With `tokens` the vectors of user and traits stand in
-        front of the words, after the first token, as words do (Ferdinan and Kocoń 2023); with `baseline`, nobody is
-        told. For adversarial steps, `moved` is added to the word vectors where it is set.
+        front of the words, after the first token, as words do (Ferdinan and Kocoń 2023); with `embeddings` they are
+        added to the pooled text, and a layer on top lets words and people interact (after Deng et al. 2023); with
+        `heads` every user has an output layer (Davani, Díaz and Prabhakaran 2022); with `baseline`, nobody is told.
+        For adversarial steps, `moved` is added to the word vectors where it is set.
         """
 
         def __init__(self, encoder: Any, method: str, people: People, outputs: int, dropout: float) -> None:
             super().__init__()
             hidden = encoder.config.hidden_size
             self.encoder, self.method, self.outputs = encoder, method, outputs
-            self.top = torch.nn.Linear(hidden, outputs)
+            self.top = torch.nn.Linear(hidden, outputs * (max(1, len(people.users)) if method == "heads" else 1))
             self.dropout = torch.nn.Dropout(dropout)
             self.moved: Any = None
             self.vectors: Any = None
@@ -144,11 +146,14 @@ def _network_class() -> Any:
             torch.nn.init.zeros_(self.top.bias)
             embeddings = getattr(encoder, "embeddings", None) or encoder.get_input_embeddings()
             embeddings.register_forward_hook(self._hook)
-            if method == "tokens":
-                # As long as words are.
+            if method in ("tokens", "embeddings"):
+                # Tokens are as long as words are; added vectors must be long enough to count beside a pooled text.
                 words = encoder.get_input_embeddings().weight.detach()
-                self.people = torch.nn.Embedding(people.size, words.shape[1])
-                torch.nn.init.normal_(self.people.weight, std=float(words.std()))
+                width, spread = (words.shape[1], float(words.std())) if method == "tokens" else (hidden, 0.1)
+                self.people = torch.nn.Embedding(people.size, width)
+                torch.nn.init.normal_(self.people.weight, std=spread)
+            if method == "embeddings":
+                self.mix = torch.nn.Linear(hidden, hidden)
 
         def _hook(self, _: Any, __: Any, vectors: Any) -> Any:
             if self.moved is not None:
@@ -175,7 +180,22 @@ def _network_class() -> Any:
             """One row per instance."""
             if self.method == "tokens":
                 return self.top(self.dropout(self._pooled(self._with_tokens(batch, ids))))
-            return self.top(self.dropout(self._pooled(batch)))[place]
+            if self.method == "heads":
+                return self.every_head(batch)[place, ids[:, 0] - 1]
+            pooled = self._pooled(batch)
+            if self.method == "embeddings":
+                state = pooled[place] + self._person(ids)
+                return self.top(self.dropout(state + torch.nn.functional.gelu(self.mix(state))))
+            return self.top(self.dropout(pooled))[place]
+
+        def every_head(self, batch: dict[str, Any]) -> Any:
+            """The outputs of all heads: texts, users, options."""
+            return self.top(self.dropout(self._pooled(batch))).unflatten(1, (-1, self.outputs))
+
+        def _person(self, ids: Any) -> Any:
+            vectors = self.people(ids) * (ids != 0).unsqueeze(-1)
+            traits = vectors[:, 1:]
+            return vectors[:, 0] + (traits.mean(1) if traits.shape[1] else 0.0)
 
         def _with_tokens(self, batch: dict[str, Any], ids: Any) -> dict[str, Any]:
             words = self.encoder.get_input_embeddings()(batch["input_ids"])

@@ -63,6 +63,16 @@ PAIR_METHODS: Final[dict[str, PairMethod]] = {
     "tokens": PairMethod(
         "A fine-tuned encoder with a token for the user and one for each trait in front of the text.", True, "encoder"
     ),
+    "embeddings": PairMethod(
+        "A fine-tuned encoder to whose reading of the text vectors of the user and the traits are added.",
+        True,
+        "encoder",
+    ),
+    "heads": PairMethod(
+        "A fine-tuned encoder with an output layer for each user of the training part (multi-task learning).",
+        True,
+        "encoder",
+    ),
 }
 LIGHT: Final = tuple(name for name, method in PAIR_METHODS.items() if not method.torch)
 """The methods that need no torch."""
