@@ -54,7 +54,7 @@ def main(folder: Path | None = None, seeds: int = 1) -> None:
         minutes = (time.perf_counter() - started) / 60
         each = (minutes + read) / len(QUESTIONS)
         print(f"\rseed {seed}: {minutes:.1f} minutes; with the probe {each:.1f} per question", encoder.notes)
-        for rater in (encoder, encoder.blended(probe, name="blend")):
+        for rater in (encoder, TrainedRater.stacked([encoder, probe], name="blend")):
             rows += _figures(rater, test, gold)
     frame = pl.DataFrame(rows)
     for (rater_, question), part in frame.group_by("rater", "question", maintain_order=True):

@@ -280,6 +280,26 @@ class Scale:
             return replace(self, anchors=tuple(Option(code, worded[code]) for code in sorted(worded)))
         return replace(self, options=tuple(replace(o, label=anchors.get(o.code, o.label)) for o in self.options))
 
+    def reworded(self, words: Mapping[str, str]) -> Scale:
+        """The same scale with other words for some of its labels and descriptions."""
+
+        def said(point: Option) -> Option:
+            label, description = (words.get(text, text) for text in (point.label, point.description))
+            return replace(point, label=label, description=description)
+
+        return replace(
+            self,
+            options=tuple(map(said, self.options)),
+            anchors=tuple(map(said, self.anchors)),
+            opt_outs=tuple(replace(out, label=words.get(out.label, out.label)) for out in self.opt_outs),
+        )
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every label and description."""
+        points = (*self.options, *self.anchors)
+        return (*(text for one in points for text in (one.label, one.description)), *(o.label for o in self.opt_outs))
+
     def describe(self) -> str:
         """The scale in one line, for a table.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.contradictions import contradictions
 from vantage.raters.personas import Personas
 from vantage.raters.prompts import Prompter
+from vantage.raters.shots import instrument_shots
 from vantage.raters.style import Style
 
 STYLES = ("zero-shot", "reasoning", "two-step", "scoring", "together", "json", "reasoning+scoring", "coarse")
@@ -44,7 +46,7 @@ def asked(instrument: Instrument) -> Iterator[tuple[Prompter, tuple[Question, ..
                     writer = Prompter(used, style, condition, voice, presentation=way)
                     for group in groups[:1] if way != PLAIN else groups[:: len(groups) // 4 + 1]:
                         try:
-                            yield writer, tuple(way.shown(one) for one in group)
+                            yield writer, writer.read([way.shown(one) for one in group])
                         except InputError:  # this question cannot be put in this way
                             continue
 
@@ -109,6 +111,7 @@ def test_a_condition_that_shows_no_conversation_is_noticed() -> None:
             "Age: 30.",
             "The question asks for “what you think”",
         ),
+        ("Do you find it ironic?", "zero-shot", "Age: 30.", "The question asks for “Do you find”"),
     ],
 )
 def test_what_a_question_writes_out_is_noticed_too(ask: str, style: str, voice: str, sentence: str) -> None:
@@ -117,3 +120,52 @@ def test_what_a_question_writes_out_is_noticed_too(ask: str, style: str, voice: 
     instrument = Instrument.from_document({**document, "questions": questions})
     (note,) = contradictions(Prompter(instrument, Style.parse(style), voice=voice), instrument.questions[:1])
     assert sentence in note
+
+
+def with_roles(**question: object) -> Instrument:
+    """Sarcasm with a question, labels and reasons that refer by role."""
+    document: dict[str, Any] = {**Instrument.load("sarcasm").document}
+    options = [{"code": 0, "label": "no"}, {"code": 1, "label": "yes", "description": "Sarcastic, in {whose} view."}]
+    out = {"ambiguous": "ambiguous: {readers} could not tell"}
+    document["scales"] = {"no-yes": {"level": "nominal", "options": options, "opt_outs": out}}
+    ask = 'Is "{text}" sarcastic, in {whose} view? Choose {answer:ambiguous} in doubt. {when:context}Think of the talk.'
+    document["questions"] = [{**document["questions"][0], "ask": ask, "ask_in": {}, **question}]
+    example = {"item": {"text": "Nice {day}."}, "condition": "static"}
+    reason = "In {whose} view it is {answer:1}, not {answer:ambiguous}."
+    document["examples"] = [{**example, "answers": {"sarcasm": {"answer": 1, "reason": reason}}}] * 2
+    return Instrument.from_document(document)
+
+
+def test_questions_labels_and_examples_have_roles_too() -> None:
+    instrument = with_roles()
+    (plain,) = instrument.questions
+    item = {"item": "1", "text": "Oh {great}."}
+    assert plain.wording(**item) == (
+        'Is "Oh {great}." sarcastic, in your own view? Choose "ambiguous" in doubt. Think of the talk.'
+    )
+    assert plain.scale.options[1].description == "Sarcastic, in your own view."
+    for voice, whose, who in (("", "your own", "most readers"), ("Age: 30.", "this person's", "this person")):
+        writer = Prompter(instrument, Style.parse("few-shot:1+reasoning"), "static", voice)
+        shot = instrument_shots(instrument, instrument.questions, "static")[0]
+        read = writer.read(instrument.questions)
+        _, shown, answered, asked = (message.content for message in writer.request(read, item, [shot]).messages)
+        assert f'Is "Nice {{day}}." sarcastic, in {whose} view? Choose "ambiguous" in doubt.\n' in shown
+        assert answered == f'In {whose} view it is "yes", not "ambiguous".\nAnswer: yes'
+        assert f"Sarcastic, in {whose} view." in asked
+        assert f"{who} could not tell" in asked
+        hidden = replace(writer, presentation=Presentation.parse("optout=hidden"))
+        (without,) = hidden.read([hidden.presentation.shown(plain)])
+        assert without.wording("static", **item) == f'Is "Oh {{great}}." sarcastic, in {whose} view?'
+
+
+@pytest.mark.parametrize(
+    ("question", "problem"),
+    [
+        ({"ask": "{when:context}Is it sarcastic?"}, "nothing may be left of this question"),
+        ({"ask": "Is it sarcastic? Choose {answer:unclear}."}, "no question has an answer 'unclear'"),
+        ({"ask": "Is it sarcastic?", "anchors": {1: "{answer:1}"}}, "a label refers to {whose} and {readers} only"),
+    ],
+)
+def test_roles_that_cannot_be_read_are_refused(question: dict[str, object], problem: str) -> None:
+    with pytest.raises(InputError, match=re.escape(problem)):
+        with_roles(**question)

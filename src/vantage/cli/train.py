@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 UNLIKE = "unlike_training"
 """The column that says whether a text is unlike those that a rater learned from."""
+CUT = 60
+"""How much of a text the table on the terminal shows; the file has all of it."""
 
 
 _fitting = options_of(
@@ -127,6 +130,7 @@ def judge(
     from vantage.corpora.readers import load
     from vantage.corpora.writers.cells import csv_text
     from vantage.raters.trained.rater import TrainedRater
+    from vantage.report.cells import shortened
 
     trained = TrainedRater.load(rater)
     as_table = to.suffix == ".csv" if to is not None else texts.is_file()
@@ -144,7 +148,8 @@ def judge(
     if as_json:
         print_json({"rater": trained.id, "texts": len(table), "file": str(place)})
         return
-    print_rows(table.head(5).to_dicts())
+    shown = table.head(5).with_columns(pl.col(pl.String).map_elements(partial(shortened, most=CUT), pl.String))
+    print_rows(shown.to_dicts())
     if len(table) > 5:
         typer.echo(f"… and {len(table) - 5:,} more")
     _say_quality(trained, _seen(trained, part))

@@ -5,7 +5,7 @@ May import `scales`, `documents`, `plugins` and `errors` only. To add one, put a
 no code. The file format is `document.InstrumentDocument`, from which `schema.json` is generated.
 """
 
-from vantage.instruments.guidance import REASON, answer_names, rendered, shared_names
+from vantage.instruments.guidance import REASON, answer_names, has_roles, rendered, shared_names
 from vantage.instruments.instrument import PLUGINS, Aggregate, Answer, Check, Example, Field, Instrument, bundled
 from vantage.instruments.questions import MultipleChoice, Question, grouped, part_id, put
 
@@ -23,6 +23,7 @@ __all__ = [
     "answer_names",
     "bundled",
     "grouped",
+    "has_roles",
     "part_id",
     "put",
     "rendered",

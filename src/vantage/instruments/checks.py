@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from vantage.documents import Document, Loc
 from vantage.errors import nearest
-from vantage.instruments.guidance import READERS, REASON, answer_names, refers
+from vantage.instruments.guidance import READERS, REASON, answer_names, has_roles, refers, rendered
 from vantage.instruments.questions import part_id
 from vantage.scales import Scale, show_code
 
@@ -42,6 +42,8 @@ class Checks:
         self._unique("checks", [c.id for c in self.file.checks], "check")
         for index, question in enumerate(self.file.questions):
             self._question(("questions", index), question)
+        for name, scale in self.scales.items():
+            self._labels(("scales", name), scale.texts)
         for key in ("warning", "consent"):
             self._words((key,), getattr(self.file, key), set(self.file.parameters))
         # A form leaves questions out, not what the guidelines say of their scales.
@@ -111,15 +113,28 @@ class Checks:
 
     def _asked(self, loc: Loc, part: QuestionPart | WordingPart, question: QuestionPart | None = None) -> None:
         """The words of a question or a paraphrase, and the scale that it names."""
-        self._words((*loc, "ask"), part.ask, self.words)
         answers = self._answers(part, question)
+        self._ask((*loc, "ask"), part.ask, answers)
+        self._labels((*loc, "anchors"), part.anchors.values())
         self._words((*loc, "guidelines"), part.guidelines or "", set(self.file.parameters), answers)
         for condition, wording in part.ask_in.items():
             self._known((*loc, "ask_in"), [condition], list(self.file.conditions), "condition")
-            self._words((*loc, "ask_in", condition), wording, self.words)
+            self._ask((*loc, "ask_in", condition), wording, answers)
         if part.scale and part.scale not in self.declared_scales:
             known = sorted(map(str, self.declared_scales))
             self._note((*loc, "scale"), f"there is no scale '{part.scale}'; {nearest(part.scale, known)}")
+
+    def _ask(self, loc: Loc, text: str, answers: set[str]) -> None:
+        """The words of a question, of which something always stands."""
+        self._words(loc, text, self.words, answers)
+        if has_roles(text) and not rendered(text, {}, holds=()).strip():
+            self._note(loc, "nothing may be left of this question; begin with a sentence that holds in any case")
+
+    def _labels(self, loc: Loc, texts: Iterable[str]) -> None:
+        """Labels refer to readers alone."""
+        for text in texts:
+            if has_roles(text) and {name for name, _ in refers(text)} - set(READERS):
+                self._note(loc, f"a label refers to {{whose}} and {{readers}} only, and not as in '{text}'")
 
     def _question(self, loc: Loc, question: QuestionPart) -> None:
         self._asked(loc, question)
@@ -138,6 +153,8 @@ class Checks:
                 self._note((*loc, "several"), f"several options need a nominal scale, and this is {scale.describe()}")
             elif scale and len(set(_judged(question, scale))) < len(scale.options):
                 self._note((*loc, "scale"), "two options differ only in punctuation; give them other labels")
+            elif scale and any(map(has_roles, scale.texts)):
+                self._note((*loc, "scale"), "labels refer to nobody by role where several options may apply")
             if varied:
                 self._note((*loc, varied[0]), f"'{varied[0]}' does not go with 'several'")
         if scale and scale.text and (other := [key for key in varied if key in ("reversed", "anchors")]):
@@ -229,6 +246,8 @@ class Checks:
                 self._note((*loc, "item", part.name), f"this should be {wanted}")
         for question, answer in example.answers.items():
             self._answer((*loc, "answers", question), question, answer.answer)
+            if has_roles(answer.reason) and (asked := next((q for q in self.file.questions if q.id == question), None)):
+                self._words((*loc, "answers", question, "reason"), answer.reason, set(), self._answers(asked))
 
     def _answer(self, place: Loc, question: str, answer: float | list[float] | str) -> None:
         """The answer of a worked example."""

@@ -1,4 +1,4 @@
-"""Guidelines as they are written and as somebody reads them: they refer to answers, readers and circumstances by role.
+"""Texts as they are written and as somebody reads them: they refer to answers, readers and circumstances by role.
 
 | written | read |
 | --- | --- |
@@ -10,7 +10,8 @@
 
 An answer is named by its code, its label or its opt-out, or as `lowest`, `neutral` (in the middle) or `highest`. A
 sentence is left out where it refers to an answer that is not offered or to circumstances that do not hold; a point
-whose first sentence is left out goes as a whole. What is written without roles is read as it stands.
+whose first sentence is left out goes as a whole. What is written without roles is read as it stands. Guidelines,
+questions and the reasons of examples have all roles, labels of answers those of readers.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ REASON: Final = "reason"
 """The circumstance that a reason is asked for."""
 _POINT: Final = re.compile(r"(?m)^(?=[ \t]*[-*•] |[ \t]*$)")
 _SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+")
+_ROLE: Final = re.compile(r"\{(?:answer:[^{}]+|when:[^{}]+|whose|readers)\}")
 
 
 def answer_names(
@@ -71,16 +73,36 @@ def shared_names(every: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return {name: word for name, word in names.items() if name not in unlike}
 
 
+def has_roles(text: str) -> bool:
+    """Whether a text refers to anything by role.
+
+    >>> has_roles("In {whose} view, how warm is {target}?"), has_roles("How warm is {target}?")
+    (True, False)
+    """
+    return _ROLE.search(text) is not None
+
+
+def escaped(text: str) -> str:
+    """Text in which braces stand for themselves."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def rendered(
-    text: str, answers: Mapping[str, str], *, person: bool = False, holds: Container[str] | None = None
+    text: str,
+    answers: Mapping[str, str],
+    *,
+    person: bool = False,
+    holds: Container[str] | None = None,
+    again: bool = False,
 ) -> str:
-    r"""Guidelines as they are read.
+    r"""A text as it is read.
 
     Args:
         text: As written.
         answers: What the answers are called (`answer_names`).
         person: Whether the reader speaks for a described person.
         holds: The circumstances that hold; all, where none are named.
+        again: Whether other places are still to be filled, so that doubled braces stay doubled.
 
     >>> written = "- Give {whose} view.\n- Choose {answer:neutral} for both. Do.\n- No idea? Say {answer:unclear}."
     >>> rendered(written, {"unclear": "unclear"}, person=True)
@@ -97,7 +119,7 @@ def rendered(
     whole = "".join(kept).rstrip("\n") + "\n" * text.endswith("\n")
     parts: list[str] = []
     for literal, name, spec, _ in Formatter().parse(whole):
-        parts.append(literal)
+        parts.append(escaped(literal) if again else literal)
         if name == "answer" and spec:
             word = answers[spec.casefold()]
             parts.append(word if len(word) == 1 or re.fullmatch(r"[-+−]?[\d.]+", word) else f'"{word}"')

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments.checks import Checks
-from vantage.instruments.guidance import answer_names, rendered, shared_names
-from vantage.instruments.questions import MultipleChoice, Question, escaped, fill, part_id, put
+from vantage.instruments.guidance import answer_names, escaped, has_roles, rendered, shared_names
+from vantage.instruments.questions import MultipleChoice, Question, fill, part_id, put
 from vantage.plugins import Plugins
 from vantage.scales import Band, Option, OptOut, Scale, show_code
 
@@ -235,13 +235,17 @@ class Instrument:
             options = [{"code": c, "label": b.name} for c, b in zip(codes, question.scale.bands, strict=True)]
             scale: dict[str, Any] = {"level": "ordinal", "options": options}
             if question.scale.opt_outs:
-                scale["opt_outs"] = {o.status: o.label for o in question.scale.opt_outs}
+                scale["opt_outs"] = data["scales"][kept[question.id]["scale"]]["opt_outs"]
             data["scales"][f"bands-{number}"] = scale
             asked = {**kept[question.id], "id": f"{question.id}-coarse", "scale": f"bands-{number}"}
             for wording in (asked, *_worded(asked)):
                 wording.pop("anchors", None)
-                if wording.get("guidelines"):
-                    wording["guidelines"] = _banded(wording["guidelines"], [question.scale])
+                for name in ("guidelines", "ask"):
+                    if wording.get(name):
+                        wording[name] = _banded(wording[name], [question.scale])
+                wording["ask_in"] = {
+                    condition: _banded(ask, [question.scale]) for condition, ask in wording.get("ask_in", {}).items()
+                }
             for wording in _worded(asked):
                 wording.pop("scale", None)
             data["questions"].append(asked)
@@ -347,11 +351,14 @@ def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[st
     def worded(wording: WordingPart | QuestionPart, plain: Question | None = None) -> Question:
         """The question in some words; what these leave out is as in the plain question."""
         scale = plain.scale if plain and wording.scale is None else scales[wording.scale or part.scale]
+        scale = scale.relabelled(wording.anchors)
+        roles = [text for text in scale.texts if has_roles(text)]
+        own, others = ({text: rendered(text, {}, person=other) for text in roles} for other in (False, True))
         return Question(
             part.id,
             part.title,
             fill(wording.ask, words, again=True),
-            scale.relabelled(wording.anchors),
+            scale.reworded(own),
             {condition: fill(ask, words, again=True) for condition, ask in wording.ask_in.items()},
             plain.guidance
             if plain and wording.guidelines is None
@@ -362,6 +369,7 @@ def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[st
             shares=part.shares,
             confidence=part.confidence or "",
             others=part.others or "",
+            of_person={**(plain.of_person if plain else {}), **{own[text]: others[text] for text in roles}},
         )
 
     plain, twin = worded(part), part.reversed
@@ -381,7 +389,7 @@ def _worded(question: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _banded(text: str, scales: Sequence[Scale]) -> str:
-    """Guidelines for bands as answers: what they say of a code or a label, they say of its band."""
+    """A text for bands as answers: what it says of a code or a label, it says of its band."""
     bands = {
         name: scale.band(option.code)
         for scale in reversed(scales)
@@ -404,6 +412,8 @@ def _coarse_answers(answers: Mapping[str, Any], questions: Sequence[Question]) -
     for question in questions:
         if question.id in answers:
             answer, scale = answers[question.id], question.scale
+            if has_roles(answer.get("reason", "")):
+                answer = {**answer, "reason": _banded(answer["reason"], [scale])}
             if not isinstance(answer["answer"], str):
                 names = [band.name for band in scale.bands]
                 middle = len(names) // 2 if len(names) % 2 else 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from string import Formatter
-from typing import Literal
+from typing import Literal, Self
 
-from vantage.instruments.guidance import answer_names, rendered
+from vantage.instruments.guidance import REASON, answer_names, escaped, has_roles, rendered
 from vantage.scales import Scale
 
 
@@ -39,6 +39,8 @@ class Question:
     """The question of whose answer this one asks how sure the rater is."""
     others: str = ""
     """The question of which this one asks how other people answer it."""
+    of_person: Mapping[str, str] = field(default_factory=dict)
+    """What labels of its scale become for a rater who speaks for a described person, where they differ."""
 
     @property
     def guidelines(self) -> str:
@@ -46,8 +48,26 @@ class Question:
         return rendered(self.guidance, answer_names(self.whole.scale if self.whole else self.scale))
 
     def wording(self, condition: str = "", **filled: str) -> str:
-        """The question under a condition, with the item's fields filled in."""
-        return fill(self.ask_in.get(condition, self.ask), filled)
+        """The question under a condition as people read it, with the item's fields filled in."""
+        written = self.ask_in.get(condition, self.ask)
+        if has_roles(written):
+            circumstances = {condition, *([REASON] if self.rationale != "no" else [])} if condition else None
+            written = rendered(written, answer_names(self.scale), holds=circumstances, again=True)
+        return fill(written, filled)
+
+    def spoken(self) -> Self:
+        """The question with the labels that a rater reads who speaks for a described person."""
+        return replace(self, scale=self.scale.reworded(self.of_person)) if self.of_person else self
+
+    def read(self, answers: Mapping[str, str], *, person: bool, holds: Container[str]) -> Self:
+        """The question as a rater reads it: without roles, which `vantage.instruments.guidance` explains."""
+
+        def plain(text: str) -> str:
+            return rendered(text, answers, person=person, holds=holds, again=True) if has_roles(text) else text
+
+        asks = {condition: plain(ask) for condition, ask in self.ask_in.items()}
+        whole = self.whole and self.whole.read(answers, person=person, holds=holds)
+        return replace(self, ask=plain(self.ask), ask_in=asks, whole=whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +148,3 @@ def fill(text: str, values: Mapping[str, str], *, again: bool = False) -> str:
             left = "{" + name + (f":{role}" if role else "") + "}"
             parts.append(left if value is None else escaped(value) if again else value)
     return "".join(parts)
-
-
-def escaped(text: str) -> str:
-    """Text in which braces stand for themselves."""
-    return text.replace("{", "{{").replace("}", "}}")

@@ -284,6 +284,7 @@ class ChatRater:
         shown = tuple(way.shown(question) for way, question in zip(ways, asked, strict=True))
         examples = tuple(shots.for_item(group, item, presentation))
         writer = replace(prompter, style=styled(self.parts, presentation), presentation=presentation)
+        shown = writer.read(shown)
         request = writer.request(shown, item, examples)
         drawn = replace(writer.sampling, seed=self.seed + repeat)
         tag = (id_, group[0].id if len(group) == 1 else "", sample)

@@ -24,7 +24,8 @@ _TOLD: Final = re.compile(
 """Where guidelines tell which answer to give."""
 _OWN: Final = re.compile(
     r"\byour\sown\s(?:\w+\s)?(?:reading|view|opinion|judgm|feeling|point|impression)|\bknow\syours\b"
-    r"|\b(?:how|what)\syou\s(?:read|see|feel|think|find)\b|\bmost\s(?:readers|people\swho\sread)\b|\bas\syourself\b",
+    r"|\b(?:how|what)\syou\s(?:read|see|feel|think|find)\b|\bmost\s(?:readers|people\swho\sread)\b|\bas\syourself\b"
+    r"|\b(?:do|would)\syou\s(?:find|think|feel|say|consider)\b|\bI\s(?:do\snot\s)?(?:find|think|feel|consider)\b",
     re.IGNORECASE,
 )
 """Where guidelines ask for the reader's own judgment, or for that of most readers."""
@@ -53,6 +54,7 @@ def contradictions(prompter: Prompter, questions: Sequence[Question]) -> list[st
     """
     if type(prompter) is not Prompter:  # a template, or a study's own, words everything itself
         return []
+    questions = prompter.read(questions)
     text = "\n".join(prompter.guided(questions))
     plain = re.sub(r"\s+", " ", text)
     asked = put(questions)
@@ -76,15 +78,18 @@ def contradictions(prompter: Prompter, questions: Sequence[Question]) -> list[st
             rf"[\"“](?:{re.escape(name)}|{re.escape(out.status)})[\"”]", plain, re.IGNORECASE
         ):
             notes.append(f"The guidelines speak of “{name}”, which is not offered; write {{answer:{out.status}}}.")
-    if prompter.voice and (own := _OWN.search(plain)):
-        notes.append(
-            f"The guidelines ask for “{own[0]}” of somebody who answers for another person; "
-            "write {whose} or {readers}."
-        )
-    if prompter.voice and (own := _OWN.search(own_words)):
-        notes.append(
-            f"The question asks for “{own[0]}” of somebody who answers for another person; leave it to the guidelines."
-        )
+    labels = "\n".join(text for one in asked for text in one.scale.texts)
+    given = "\n".join(one.reason for example in prompter.instrument.examples for one in example.answers.values())
+    for where, said in (
+        ("guidelines ask for", plain),
+        ("question asks for", own_words),
+        ("answers speak of", labels),
+        ("reasons of examples speak of", given),
+    ):
+        if prompter.voice and (own := _OWN.search(said)):
+            notes.append(
+                f"The {where} “{own[0]}” of somebody who answers for another person; write {{whose}} or {{readers}}."
+            )
     if not prompter.reasons(questions) and (why := _REASON.search(plain)):
         notes.append(f"The guidelines say “{why[0]}”, and no reason is asked for; write {{when:reason}} before it.")
     shown_fields = prompter.instrument.shown(prompter.condition)

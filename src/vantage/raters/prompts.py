@@ -12,7 +12,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vantage.errors import InputError
-from vantage.instruments import REASON, Instrument, MultipleChoice, Question, answer_names, put, rendered, shared_names
+from vantage.instruments import (
+    REASON,
+    Instrument,
+    MultipleChoice,
+    Question,
+    answer_names,
+    has_roles,
+    put,
+    rendered,
+    shared_names,
+)
 from vantage.presentations import PLAIN, Presentation
 from vantage.raters.answers import (
     NONE,
@@ -51,6 +61,8 @@ class Shot:
     answers: Mapping[str, float | str]
     """Codes of the scale, or the opt-out that was chosen."""
     reasons: Mapping[str, str] = field(default_factory=dict)
+    refers: bool = False
+    """Whether its reasons refer to answers and readers by role, as those of an instrument may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,7 @@ class Prompter:
         for shot in shots:
             messages.append(Message("user", self.user(questions, shot.item)))
             if self.reasons_first:
-                messages.append(Message("assistant", shot.reasons.get(questions[0].id) or _NO_REASON))
+                messages.append(Message("assistant", self._reason(questions[0], shot) or _NO_REASON))
                 messages.append(Message("user", self._now(questions)))
             messages.append(Message("assistant", self.answer(questions, shot)))
         messages.append(Message("user", self.user(questions, item)))
@@ -245,7 +257,7 @@ class Prompter:
         asked = put(questions)
         answers = {q.id: self._shown(q, shot) for q in asked}
         first = {q.id: next(q.parts()).id if isinstance(q, MultipleChoice) else q.id for q in asked}
-        reasons = {id_: shot.reasons.get(part, "") for id_, part in first.items()}
+        reasons = {q.id: self._reason(q, shot, first[q.id]) for q in asked}
         if self._jointly(questions):
             with_reason = self._explains(questions)
             full = {q: self._object(reasons[q], _json(a)) if with_reason else _json(a) for q, a in answers.items()}
@@ -287,10 +299,26 @@ class Prompter:
         }
         return answer_names(question.scale, said, mirrored=self.presentation.direction == "reversed")
 
+    def _holds(self, questions: Sequence[Question]) -> set[str]:
+        conditions = [self.condition] if self.condition else list(self.instrument.conditions)
+        return {*conditions, *([REASON] if self.reasons(questions) else [])}
+
+    def read(self, questions: Sequence[Question]) -> tuple[Question, ...]:
+        """The questions, as they are shown, in the words in which this rater reads them: without roles."""
+        mine = [question.spoken() if self.voice else question for question in questions]
+        holds = self._holds(mine)
+        return tuple(one.read(self._answers(one.whole or one), person=bool(self.voice), holds=holds) for one in mine)
+
+    def _reason(self, question: Question, shot: Shot, part: str = "") -> str:
+        """The reason of a worked example, as this rater reads it."""
+        reason = shot.reasons.get(part or question.id, "")
+        if not (shot.refers and has_roles(reason)):
+            return reason
+        return rendered(reason, self._answers(question), person=bool(self.voice), holds=self._holds([question]))
+
     def guided(self, questions: Sequence[Question]) -> list[str]:
         """The guidelines and what the questions mean, for whoever is asked, under these circumstances."""
-        conditions = [self.condition] if self.condition else list(self.instrument.conditions)
-        holds = {*conditions, *([REASON] if self.reasons(questions) else [])}
+        holds = self._holds(questions)
         names = {question.id: self._answers(question) for question in put(questions)}
         written = [(self.presentation.guidance(self.instrument), "", shared_names(names.values()))]
         for question in put(questions):

@@ -28,7 +28,10 @@ def instrument_shots(instrument: Instrument, questions: Sequence[Question], cond
     fitting = [e for e in instrument.examples if set(ids) <= set(e.answers)]
     if condition:
         fitting = [e for e in fitting if e.condition in ("", condition)]
-    return [Shot(e.item, {q: e.answers[q].answer for q in ids}, {q: e.answers[q].reason for q in ids}) for e in fitting]
+    return [
+        Shot(e.item, {q: e.answers[q].answer for q in ids}, {q: e.answers[q].reason for q in ids}, refers=True)
+        for e in fitting
+    ]
 
 
 def corpus_shots(training: Corpus, questions: Sequence[Question], condition: str = "") -> list[Shot]:

@@ -1,36 +1,10 @@
 """What a study is: options, a step that collects judgments, and a step that analyses them.
 
-Most studies are recipes (`studies.recipes`), and this is what they become. A study declares its options as a frozen
-dataclass, whose fields are the flags of `vantage study NAME` and the keywords of `vantage.studies.run` alike, and two
-functions:
-
-* `collect(context)` gives the corpus: it reads published data, or asks raters with `context.rate`, which stores
-  what they say as it arrives, so that a run can be interrupted and continued;
-* `analyse(corpus, context)` gives the `Result`: sections of tables and figures, findings in plain words, and what
-  must be known before they are believed. It is a pure function of the corpus and the options.
-
-The frame does the rest: progress, the folder with the corpus, tables (Parquet, CSV, LaTeX) and figures (PDF, SVG and
-the data behind them), `study.json` with every option, seed, version and count, and `report.html`.
-
->>> from dataclasses import dataclass
->>> import vantage
->>> from vantage.report import Result, Section
->>> from vantage.studies import Context
->>> @dataclass(frozen=True)
-... class Options:
-...     level: str = option("ordinal", "level of measurement of the alpha")
->>> def collect(context: Context[Options]) -> vantage.Corpus:
-...     # With models:  return context.rate(corpus, context.raters("scoring"), "warmth-competence")
-...     return vantage.demo_corpus()
->>> def analyse(corpus: vantage.Corpus, context: Context[Options]) -> Result:
-...     return Result([Section("Agreement", ["How far raters agree beyond chance."])])
->>> STUDY = Study("agreement", "Agreement in the demo corpus", ("Do raters agree?",), Options, collect, analyse)
->>> STUDY.options(level="nominal")
-Options(level='nominal')
->>> STUDY.options(levl="nominal")
-Traceback (most recent call last):
-    ...
-vantage.errors.InputError: study 'agreement' has no option 'levl'; did you mean 'level'?
+Most studies are recipes (`studies.recipes`), and this is what they become: options as a frozen dataclass, whose fields
+are the flags of `vantage study NAME` and the keywords of `vantage.studies.run`; `collect(context)`, which gives the
+corpus and asks raters with `context.rate` alone, so that a run can be interrupted and continued; and
+`analyse(corpus, context)`, which gives the `Result` and is a pure function of corpus and options. docs/studies.md shows
+how one is written and what it leaves behind.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.raters.trained.tiny import corpus
 from vantage import Corpus, InputError, Instrument, Scale, demo_corpus
 from vantage.raters.trained import TrainedRater, fit, shared_texts
-from vantage.raters.trained.base import PredictedAnswers, mixture, nearest_option
-from vantage.raters.trained.examples import HeldOut, Labels, examples, grouped_folds, spearman
+from vantage.raters.trained.base import ItemTexts, PredictedAnswers, mixture, nearest_option
+from vantage.raters.trained.examples import Labels, examples, grouped_folds, spearman
+from vantage.raters.trained.held_out import HeldOut
 
 
 @pytest.mark.parametrize("kind", ["ridge", "logistic"])
@@ -28,7 +29,7 @@ def test_a_linear_rater_learns_and_saving_changes_nothing(kind: Any, tmp_path: P
     assert np.allclose(judged["probabilities"].list.sum().to_numpy(), 1)
     rater.save(tmp_path / "saved")
     assert TrainedRater.load(tmp_path / "saved").judge(unseen).equals(judged)
-    assert sorted(file.suffix for file in (tmp_path / "saved").iterdir()) == [".json", ".json", ".npz"]
+    assert sorted(file.suffix for file in (tmp_path / "saved").iterdir()) == [".json", ".json", ".npz", ".npz"]
 
 
 @pytest.mark.parametrize("kind", ["majority", "mean", "median"])
@@ -240,28 +241,63 @@ def test_texts_in_another_language_are_unlike_those_that_it_learned_from(tmp_pat
     assert rater.unlike(strange) == [False] * 3
 
 
-def test_held_out_texts_say_what_each_of_two_raters_should_count() -> None:
+def test_held_out_texts_say_what_each_of_three_raters_should_count(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     question = Instrument.load("warmth-competence").question("trust")
     score = rng.normal(0, 1, 400).clip(-3, 3)
-    labels = Labels(question, np.zeros((400, 7)), score)
-    rows = [rng.permutation(400)[:300] for _ in range(2)]
-    # The first errs by 0.5 and the second by 1, independently: four fifths and one fifth are best.
+    labels, texts = Labels(question, np.zeros((400, 7)), score), ItemTexts(tuple(f"text {n}" for n in range(400)))
+    rows = [rng.permutation(400)[:350] for _ in range(3)]
+    # The first errs by 0.5, the second by 1, independently, the third as the second and more: 4/5, 1/5 and nothing.
+    noise = [rng.normal(0, error, 400) for error in (0.5, 1.0, 0.5)]
+    noise[2] += noise[1]
     said = [
-        PredictedAnswers.of_numbers(score[row] + rng.normal(0, error, 300), error, question.scale)
-        for row, error in zip(rows, (0.5, 1.0), strict=True)
+        PredictedAnswers.of_numbers((score + n)[row], 1.0, question.scale) for n, row in zip(noise, rows, strict=True)
     ]
-    first, second = (HeldOut.of([row], [labels], {"trust": [answer]}) for row, answer in zip(rows, said, strict=True))
-    share, both = first.blended(second, None)
-    assert share == pytest.approx(0.2, abs=0.08)
-    assert len(both.rows) == len(np.intersect1d(rows[0], rows[1]))
-    means = [one.said["trust"].mean for one in (first, second, both)]
-    scores = [one.labels[0].score for one in (first, second, both)]
-    errors = [np.abs(mean - score).mean() for mean, score in zip(means, scores, strict=True) if mean is not None]
-    assert errors[2] < min(errors[:2])
-    apart = replace(second, rows=second.rows + 400)
+    parts = [HeldOut.of([row], texts, [labels], {"trust": [one]}) for row, one in zip(rows, said, strict=True)]
+    weights, whole = HeldOut.stacked(parts)
+    assert weights == pytest.approx([0.8, 0.2, 0.0], abs=0.08)
+    assert sum(weights) == pytest.approx(1)
+    assert len(whole.texts) == len(set(rows[0]) & set(rows[1]) & set(rows[2]))
+    errors = [
+        np.abs(one.said["trust"].mean - one.labels[0].score).mean()  # type: ignore[operator]
+        for one in (*(part.take(whole.texts) for part in parts), whole)
+    ]
+    assert errors[3] < min(errors[:3])
+    assert HeldOut.stacked(parts[:2], [3, 1])[0] == [0.75, 0.25]
+    apart = replace(parts[1], texts=np.array([f"other {n}" for n in range(350)]))
     with pytest.raises(InputError, match="held out different texts"):
-        first.blended(apart, None)
+        HeldOut.stacked([parts[0], apart])
+    parts[0].save(tmp_path)
+    again = HeldOut.load(tmp_path, [question])
+    assert again is not None
+    assert HeldOut.stacked([again, *parts[1:]])[0] == weights
+
+
+def test_raters_that_were_saved_can_be_stacked(tmp_path: Path) -> None:
+    corpus = demo_corpus()
+    for seed in (1, 2):
+        fit(corpus, ["trust"], kind="ridge", seed=seed, least=seed).save(tmp_path / f"{seed}")
+    loaded = [TrainedRater.load(tmp_path / f"{seed}") for seed in (1, 2)]
+    both = TrainedRater.stacked(loaded)
+    assert sum(part.weight for part in both.parts) == pytest.approx(1)
+    both.save(tmp_path / "both")
+    again = TrainedRater.load(tmp_path / "both")
+    assert again.table(corpus).equals(both.table(corpus))
+    assert again.about["ranges"] == both.about["ranges"]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"parts": "encoder"}, "a blend cannot have the parts encoder; name two or more of encoder, probe"),
+        ({"parts": "encoder+median"}, "cannot have the parts encoder, median"),
+        ({"parts": "probe+ridge", "epochs": "3"}, "no part of the blend has the setting 'epochs'"),
+        ({"weights": "1+2+3"}, "the weights 1, 2, 3 are not those of 2 raters"),
+    ],
+)
+def test_a_blend_of_what_there_is_not_is_refused(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        fit(demo_corpus(), ["trust"], kind="blend", **given)
 
 
 @pytest.mark.parametrize("boast", [0.3, 1.0, 3.0])
@@ -273,7 +309,8 @@ def test_ranges_hold_what_they_say_however_sure_predictions_are_and_follow_the_t
     score = mean + rng.normal(0, spread)
     answers = PredictedAnswers(None, mean, spread * boast)
     old, new = np.arange(600), np.arange(600, 1200)
-    held = HeldOut.of([old], [Labels(question, np.zeros((1200, 7)), score)], {"trust": [answers.take(old)]})
+    texts = ItemTexts(tuple(f"text {n}" for n in range(1200)))
+    held = HeldOut.of([old], texts, [Labels(question, np.zeros((1200, 7)), score)], {"trust": [answers.take(old)]})
     part = held.ranges(single=False)["trust"][80]
     low, high = answers.take(new).middle(part, question.scale, single=False)
     assert ((low <= score[new]) & (score[new] <= high)).mean() == pytest.approx(0.8, abs=0.05)

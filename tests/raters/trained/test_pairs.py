@@ -180,15 +180,15 @@ def test_judgments_stand_for_users_in_a_corpus() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"method": "token"}, "no method 'token'; did you mean 'tokens'"),
+        ({"kind": "token"}, "no method 'token'; did you mean 'tokens'"),
         ({"traits": ["sid"]}, "no trait 'sid'; did you mean 'side'"),
         ({"strength": 1}, "no setting 'strength'"),
-        ({"method": "majority", "a": 1}, "a baseline has no setting 'a'"),
+        ({"kind": "majority", "a": 1}, "a baseline has no setting 'a'"),
     ],
 )
 def test_what_does_not_exist_is_named(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        fit_pairs(parted(), **{"method": "tfidf-users", **change})
+        fit_pairs(parted(), **{"kind": "tfidf-users", **change})
 
 
 def test_splits_that_cannot_be_learned_from_are_refused() -> None:
@@ -228,8 +228,8 @@ def test_pairs_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             loaded.judge(without_pairs)
     with pytest.raises(InputError, match="judges pairs of a text and a user, and none are given"):
         loaded.table(corpus)
-    with pytest.raises(InputError, match="raters of pairs cannot be blended"):
-        loaded.blended(loaded, 0.5)
+    with pytest.raises(InputError, match="raters of pairs cannot be stacked"):
+        TrainedRater.stacked([loaded, loaded], [1, 1])
     with pytest.raises(InputError, match="rater 'majority' judges texts; pass a corpus"):
         fit(corpus, kind="majority").judge(parted())
     with pytest.raises(InputError, match="no trained rater here"):

@@ -116,7 +116,7 @@ def test_a_model_whose_states_cannot_be_read_is_refused(monkeypatch: pytest.Monk
 def test_a_blend_is_an_encoder_and_a_probe(reader: str, tmp_path: Path) -> None:
     quick: dict[str, Any] = {"epochs": 2, "batch": 8, "rate": 3e-3, "members": 1, "device": "cpu"}
     quick["model"] = str(tiny_encoder(tmp_path / "encoder"))
-    blend = fit(corpus(40), ["q0"], kind="blend", reader=reader, share=0.25, seed=1, **quick)
+    blend = fit(corpus(40), ["q0"], kind="blend", reader=reader, weights="3+1", seed=1, **quick)
     parts = [fit(corpus(40), ["q0"], seed=1, **quick), fit(corpus(40), ["q0"], kind="probe", model=reader, seed=1)]
     unseen = corpus(10, seed=1)
     encoder, probe = (part.judge(unseen)["expected"].to_numpy() for part in parts)
@@ -126,16 +126,18 @@ def test_a_blend_is_an_encoder_and_a_probe(reader: str, tmp_path: Path) -> None:
     blend.save(tmp_path / "blend")
     again = TrainedRater.load(tmp_path / "blend").judge(unseen)["expected"]
     assert again.to_numpy() == pytest.approx(blend.judge(unseen)["expected"].to_numpy(), abs=1e-6)
-    with pytest.raises(InputError, match="share is 1"):
-        parts[0].blended(parts[1], 1)
     with pytest.raises(InputError, match=r"learned q0 and .* q1"):
-        parts[0].blended(fit(corpus(20, questions=2), ["q1"], kind="mean"), 0.5)
+        TrainedRater.stacked([parts[0], fit(corpus(20, questions=2), ["q1"], kind="mean")], [1, 1])
+    quick |= {"reader": reader, "frozen": quick["model"], "parts": "encoder+probe+vectors+ridge"}
+    stack = fit(corpus(60), ["q0"], kind="blend", seed=1, **quick)
+    assert sum(part.weight for part in stack.parts) == pytest.approx(1)
+    assert stack.about["model"].count("+") == 3
 
 
-@pytest.mark.parametrize("wrong", [{"share": 1.5}, {"epoch": 3}])
+@pytest.mark.parametrize("wrong", [{"weights": "1+-1"}, {"epoch": 3}])
 def test_a_blend_is_refused_before_anything_is_read(wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vantage.raters.trained.probe.load_model", lambda _: pytest.fail("a model was loaded"))
-    with pytest.raises(InputError, match=r"share is 1\.5|did you mean 'epochs'"):
+    with pytest.raises(InputError, match=r"weights 1, -1|did you mean 'epochs'"):
         fit(corpus(20), ["q0"], kind="blend", **wrong)
 
 

@@ -47,11 +47,13 @@ class RaschAnswers:
     facets: list[Ints]
     group: Ints
     loose: float = 0.0
+    whole: RaschAnswers | None = None
+    """The answers of which these are some; all of their levels count."""
 
     @cached_property
     def sizes(self) -> list[int]:
         """The number of levels of each facet."""
-        return [int(code.max()) + 1 for code in self.facets]
+        return self.whole.sizes if self.whole else [int(code.max()) + 1 for code in self.facets]
 
     @property
     def items(self) -> int:
@@ -61,12 +63,12 @@ class RaschAnswers:
     @property
     def steps(self) -> int:
         """The number of thresholds."""
-        return int(self.category.max())
+        return self.whole.steps if self.whole else int(self.category.max())
 
     @property
     def groups(self) -> int:
         """The number of groups with thresholds of their own."""
-        return int(self.group.max()) + 1 if self.loose else 0
+        return self.whole.groups if self.whole else int(self.group.max()) + 1 if self.loose else 0
 
 
 def fit(answers: RaschAnswers) -> Rasch:
@@ -240,12 +242,41 @@ class Rasch:
         if size * len(self.answers.category) > FULL:
             return None
         curvature, moves = np.empty((size, size)), np.empty((size, self.answers.items))
+        moves[:] = 0.0
         for k, step in enumerate(np.eye(size) * SMALL_STEP):
-            ahead, back = (replace(self, parameters=self.parameters + side * step) for side in (1, -1))
+            there = self._judged(k)
+            part = self._of_items(there)
+            ahead, back = (replace(part, parameters=self.parameters + side * step) for side in (1, -1))
             curvature[k] = (back.gradient - ahead.gradient) / (2 * SMALL_STEP)
-            moves[k] = (ahead.items[0] - back.items[0]) / (2 * SMALL_STEP)
+            moves[k, there] = (ahead.items[0] - back.items[0]) / (2 * SMALL_STEP)
         information = (curvature + curvature.T) / 2
         return np.asarray(np.linalg.pinv(information, rcond=1e-7, hermitian=True)), moves.T
+
+    def _judged(self, parameter: int) -> Ints:
+        """The items that a parameter has to do with: those that a level of a facet judged, or all."""
+        a = self.answers
+        level = parameter - 1 - a.steps - a.groups * a.steps
+        for code, size in zip(a.facets, a.sizes, strict=True):
+            if 0 <= level < size:
+                return np.unique(a.item[code == level])
+            level -= size
+        return np.arange(a.items)
+
+    def _of_items(self, items: Ints) -> Rasch:
+        """The same model of some items, whose derivatives are theirs alone."""
+        a = self.answers
+        if len(items) == a.items:
+            return self
+        kept = np.isin(a.item, items)
+        one = replace(
+            a,
+            item=np.searchsorted(items, a.item[kept]),
+            category=a.category[kept],
+            group=a.group[kept] if a.groups else a.group,
+            facets=[code[kept] for code in a.facets],
+            whole=a,
+        )
+        return replace(self, answers=one, centre=self.centre[items], spread=self.spread[items])
 
     @cached_property
     def facet_errors(self) -> list[Floats]:

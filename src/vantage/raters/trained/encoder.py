@@ -23,8 +23,9 @@ from vantage.raters.encoders import window
 from vantage.raters.models.base import note_once, require
 from vantage.raters.trained.base import Floats, PredictedAnswers, Progress, mixture, short_name
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
-from vantage.raters.trained.examples import Examples, HeldOut, Instances, Labels, Rows, held_out
+from vantage.raters.trained.examples import Examples, Instances, Labels, Rows, held_out
 from vantage.raters.trained.gradients import Gradients
+from vantage.raters.trained.held_out import HeldOut
 from vantage.raters.trained.lesson import Inputs, Lesson, OutputHead, heads, outputs_of, predicted
 from vantage.raters.trained.network import (
     Tokens,
@@ -290,7 +291,7 @@ class EncoderPredictor:
                 members.append(done.tensors)
                 held.append(done.held)
                 histories.append({"best_epoch": done.state.best_epoch, "scores": done.state.history})
-        spreads, scores, aside = _held_out(whole.labels, outputs, held, lessons, turns, by_label=people is not None)
+        spreads, scores, aside = _held_out(whole, outputs, held, lessons, turns)
         questions = tuple(one.question for one in whole.labels)
         history: dict[str, Any] = {"held_out": scores, "members": histories}
         if people is not None:
@@ -376,16 +377,14 @@ def _inputs(
 
 
 def _held_out(
-    labels: Sequence[Labels],
+    whole: Examples,
     outputs: Sequence[OutputHead],
     held: Sequence[Floats],
     lessons: Sequence[Lesson],
     turns: Sequence[tuple[Rows, Rows]],
-    *,
-    by_label: bool,
 ) -> tuple[dict[str, float], dict[str, float], HeldOut | None]:
     """Per question the error on held-out texts and how well they are met, and what is said of them; not of pairs."""
-    spreads, scores = {}, {}
+    spreads, scores, labels, by_label = {}, {}, whole.labels, whole.people is not None
     said: dict[str, list[PredictedAnswers]] = {}
     # Members that were stopped on the same validation part give one answer about each of its texts.
     rows = [turn[1] for turn in turns]
@@ -398,7 +397,8 @@ def _held_out(
         spreads[id_], scores[id_] = held_out(parts, by_label=by_label)
         each = [predicted(out, head, scale, spreads[id_]) for out in held]
         said[id_] = [mixture([(1.0, answers) for answers in each])] if alike else each
-    return spreads, scores, None if by_label else HeldOut.of(rows[:1] if alike else rows, labels, said)
+    aside = None if by_label else HeldOut.of(rows[:1] if alike else rows, whole.instances.texts, labels, said)
+    return spreads, scores, aside
 
 
 def _known_people(examples: Examples, people: People, learned: Rows) -> People:

@@ -21,7 +21,7 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Field, Instrument, Question
 from vantage.raters.item_words import content_words, item_words, key
-from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, mixture, nearest_option
+from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, nearest_option
 from vantage.raters.trained.people import People, Profile, profiles_of
 
 Rows: TypeAlias = NDArray[np.intp]
@@ -380,81 +380,6 @@ def goodness(answers: PredictedAnswers, labels: Labels, *, by_label: bool = Fals
 
     truth = labels.shares[there].argmax(axis=1)
     return float(f1_score(truth, answers.place[there], average="macro", zero_division=0))
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOut:
-    """Texts that a rater did not learn from: their rows among all, what people said, and what the rater says."""
-
-    rows: Rows
-    labels: tuple[Labels, ...]
-    said: Mapping[str, PredictedAnswers]
-
-    @classmethod
-    def of(
-        cls, rows: Sequence[Rows], labels: Sequence[Labels], said: Mapping[str, Sequence[PredictedAnswers]]
-    ) -> HeldOut:
-        """From parts that were held out in turn, and the labels of all texts."""
-        every = np.concatenate(rows)
-        answers = {id_: PredictedAnswers.joined(parts) for id_, parts in said.items()}
-        return cls(every, tuple(one.take(every) for one in labels), answers)
-
-    def take(self, rows: Rows) -> HeldOut:
-        """Some of the rows."""
-        order = np.argsort(self.rows)
-        places = order[np.searchsorted(self.rows[order], rows)]
-        said = {id_: one.take(places) for id_, one in self.said.items()}
-        return HeldOut(rows, tuple(one.take(places) for one in self.labels), said)
-
-    def blended(self, other: HeldOut, share: float | None) -> tuple[float, HeldOut]:
-        """What the other counts, and what both say together of texts that neither learned from.
-
-        Without a share it is the one with the least squared error on these texts (stacking, Wolpert 1992), in units of
-        each question's variance; neither counts for less than a twentieth.
-        """
-        rows = np.intersect1d(self.rows, other.rows)
-        if not len(rows):
-            raise InputError(
-                "the two raters held out different texts", remedy="say what the second one counts, such as share=0.3"
-            )
-        mine, others = self.take(rows), other.take(rows)
-        if share is None:
-            sums = [_stacking(one, mine.said[one.question.id], others.said[one.question.id]) for one in mine.labels]
-            gained, apart = np.sum(sums, axis=0)
-            share = float(np.clip(gained / apart, 0.05, 0.95)) if apart > 0 else 0.5
-        said = {id_: mixture([(1 - share, one), (share, others.said[id_])]) for id_, one in mine.said.items()}
-        return share, replace(mine, said=said)
-
-    def ranges(self, *, single: bool) -> dict[str, list[float]]:
-        """Per question, for each percentage of answers, the middle share of a prediction that holds so many of them.
-
-        That is conformal prediction (Lei et al. 2018): ranges of new texts of the same kind hold what they say,
-        whatever predictions are worth, and are as wide as the prediction for each text makes them.
-        """
-        ranges = {}
-        for one in self.labels:
-            there, said = np.flatnonzero(one.answered), self.said[one.question.id]
-            if said.mean is None or not len(there):
-                continue
-            needed = said.take(there).needed(one.score[there], one.question.scale, single=single)
-            weight = one.shares[there] if needed.ndim == 2 else np.ones(len(there))
-            order = np.argsort(needed, axis=None)
-            reached = np.cumsum(weight.ravel()[order]) / (weight.sum() * (1 + 1 / len(there)))
-            place = np.searchsorted(reached, np.arange(101) / 100 - 1e-12)
-            ends = np.append(needed.ravel()[order] + 1e-9, 1.0)[place]
-            ranges[one.question.id] = np.minimum(ends, 1.0).tolist()
-        return ranges
-
-
-def _stacking(labels: Labels, one: PredictedAnswers, other: PredictedAnswers) -> tuple[float, float]:
-    """What is gained by going from the first prediction to the second, and how far apart they are."""
-    first, second = (said.shares if said.mean is None else said.mean for said in (one, other))
-    assert first is not None  # noqa: S101 - shares or means
-    assert second is not None  # noqa: S101
-    truth = (labels.shares if one.mean is None else labels.score)[labels.answered]
-    first, second = first[labels.answered], second[labels.answered]
-    size = max(float(np.var(truth)), 1e-9)
-    return float(((truth - first) * (second - first)).sum()) / size, float(((second - first) ** 2).sum()) / size
 
 
 def held_out(parts: Sequence[tuple[PredictedAnswers, Labels]], *, by_label: bool = False) -> tuple[float, float]:

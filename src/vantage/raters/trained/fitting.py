@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from hashlib import blake2b
 from pathlib import Path
@@ -18,13 +19,16 @@ from vantage.raters.trained.baselines import BASELINES, BaselinePredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
 from vantage.raters.trained.examples import Examples, Labels, Target, examples, instrument_of, refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
-from vantage.raters.trained.rater import DISTRIBUTIONS, TrainedRater, Weighted, check_share
+from vantage.raters.trained.rater import DISTRIBUTIONS, TrainedRater, Weighted, check_weights
 from vantage.raters.trained.saved import Predictor
 
 Kind = Literal["encoder", "vectors", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 Way = Kind | Literal["text-majority", "user-majority"]
 """Ways to learn, also those that only pairs have."""
+BLENDED: Final = ("encoder", "probe")
+STACKED: Final[tuple[Kind, ...]] = ("encoder", "probe", "vectors", "ridge")
+"""The kinds of which a blend can be made."""
 _OF_FIT: Final = ("validation", "checkpoints", "progress")
 
 
@@ -50,8 +54,9 @@ def fit(
         corpus: What is learned from.
         questions: One question, or several that are learned together; all of the corpus where none is named.
         kind: `encoder`; `vectors`, a regression on the vectors of an encoder that stays as it is, which takes minutes;
-            `probe`, a regression on the states of a language model; `blend`, an encoder and a probe
-            together; `ridge` or `logistic` regression on words; or a baseline: `majority`, `mean`, `median`.
+            `probe`, a regression on the states of a language model; `blend`, several of these stacked, an encoder and a
+            probe unless `parts` says otherwise; `ridge` or `logistic` regression on words; or a baseline: `majority`,
+            `mean`, `median`.
         validation: What is never learned from but decides when to stop and what to choose; it may share no text with
             `corpus`. Without it, texts of the corpus are held out in turn.
         target: `individual` judgments, or their `mean`, `median` or `majority` per item. Encoders learn individual
@@ -65,7 +70,8 @@ def fit(
         checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders and probes).
         progress: Called with steps done and steps in all (encoders and probes).
         settings: Those of `EncoderSettings`, `ProbeSettings` or `LinearSettings`; of a blend those of the encoder, and
-            `reader` (the language model that is probed) and `share` (what the probe counts; held-out texts tell).
+            `parts` (such as `encoder+probe+vectors`), `reader` (the language model that is probed), `frozen` (whose
+            vectors are taken) and `weights` (what each part counts; held-out texts tell where they are not given).
 
     >>> import vantage
     >>> rater = fit(vantage.demo_corpus(), ["trust", "competence"], kind="ridge")
@@ -153,14 +159,31 @@ def about_learning(learned: Examples, predictor: Predictor, *how: object) -> dic
 def _blend(
     corpus: Corpus, questions: str | Sequence[str], both: dict[str, Any], of_encoder: dict[str, Any], name: str
 ) -> TrainedRater:
-    """An encoder and a probe. The probe comes first: a model that is missing should be known before the long part."""
-    share, reader = of_encoder.pop("share", None), of_encoder.pop("reader", "embedded")
-    if share is not None:
-        check_share(share)
+    """Several kinds, stacked. The encoder comes last: a model that is missing should be known before the long part."""
+    kinds = _words(of_encoder.pop("parts", BLENDED))
+    weights = [float(one) for one in _words(of_encoder.pop("weights", ()))]
+    if len(kinds) < 2 or len(set(kinds)) < len(kinds) or not set(kinds) <= set(STACKED):
+        problem = f"a blend cannot have the parts {', '.join(kinds) or 'none'}"
+        raise InputError(problem, remedy=f"name two or more of {', '.join(STACKED)}")
+    check_weights(weights, len(kinds))
+    models = {"probe": of_encoder.pop("reader", "embedded"), "vectors": of_encoder.pop("frozen", "minilm")}
+    if "encoder" not in kinds and (lost := [setting for setting in of_encoder if setting not in _OF_FIT]):
+        raise InputError(f"no part of the blend has the setting '{lost[0]}'", remedy="leave it out, or add an encoder")
     refuse_unknown(of_encoder, [*_OF_FIT, *(part.name for part in fields(EncoderSettings))], "an encoder")
     kept = {name: of_encoder[name] for name in ("checkpoints", "progress")}
-    probe = fit(corpus, questions, kind="probe", model=reader, **kept, **both)
-    return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
+    # Shares of answers can be averaged with means only where both are learned from the same.
+    both |= {"target": both["target"] or "individual"}
+    how: dict[str, dict[str, Any]] = {kind: {**kept, "model": model} for kind, model in models.items()}
+    how |= {"encoder": of_encoder, "ridge": {}}
+    fitted = {
+        kind: fit(corpus, questions, kind=kind, **how[kind], **both) for kind in sorted(kinds, key="encoder".__eq__)
+    }
+    return TrainedRater.stacked([fitted[kind] for kind in kinds], weights, name)
+
+
+def _words(given: str | Iterable[Any]) -> list[Any]:
+    """What is given one by one, or as `one+other`."""
+    return re.split(r"\s*[+,]\s*", given) if isinstance(given, str) else list(given)
 
 
 def refuse_constant(labels: Sequence[Labels]) -> None:

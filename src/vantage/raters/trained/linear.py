@@ -19,7 +19,8 @@ from scipy.special import softmax
 from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.trained.base import Floats, PredictedAnswers, refuse_unknown
-from vantage.raters.trained.examples import Examples, HeldOut, Instances, Labels, root_mean_squared_error
+from vantage.raters.trained.examples import Examples, Instances, Labels, root_mean_squared_error
+from vantage.raters.trained.held_out import HeldOut
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import SavedPredictor
 
@@ -176,7 +177,8 @@ class LinearPredictor:
             predictor.models[one.question.id] = replace(model, spread=spread)
             said[one.question.id] = answers
         if examples.people is None and all(len(answers) == len(splits) for answers in said.values()):
-            predictor.aside = HeldOut.of([held for _, held in splits], whole.labels, said)
+            rows = [held for _, held in splits]
+            predictor.aside = HeldOut.of(rows, whole.instances.texts, whole.labels, said)
         return predictor
 
     def about(self) -> dict[str, Any]:
@@ -260,17 +262,22 @@ def _collapsed(examples: Examples) -> Examples:
 
 
 def _learned(features: Any, labels: Labels, settings: LinearSettings, strength: float) -> LinearModel:
-    """Fits a regression; shares may be counts, which weigh."""
+    """Fits a regression; shares may be counts, which weigh.
+
+    In one thread: the steps are so short that several wait for each other, on a busy machine ten times as long.
+    """
     from sklearn.linear_model import LogisticRegression, Ridge
+    from threadpoolctl import threadpool_limits
 
     there = labels.answered
     if settings.model == "ridge":
-        model = Ridge(alpha=strength, solver="lsqr", tol=1e-4).fit(features[there], labels.score[there])
+        with threadpool_limits(1):
+            model = Ridge(alpha=strength, solver="lsqr", tol=1e-4).fit(features[there], labels.score[there])
         return LinearModel(np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_), np.zeros(0), strength)
     rows, classes = np.nonzero(labels.shares[there] > 0)
     share = labels.shares[there][rows, classes]
     model = LogisticRegression(C=strength, class_weight="balanced" if settings.balanced else None, max_iter=3000)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threadpool_limits(1):
         # A penalty that is tried and does not converge is still compared fairly with the others.
         warnings.simplefilter("ignore")
         model.fit(features[there][rows], classes, sample_weight=share)

@@ -94,7 +94,7 @@ def pair_method(name: str) -> PairMethod:
 
 def fit_pairs(
     split: Split,
-    method: str = "tokens",
+    kind: str = "tokens",
     *,
     traits: Sequence[str] | None = None,
     name: str = "",
@@ -110,10 +110,10 @@ def fit_pairs(
 
     Args:
         split: Made by `vantage.perspective.split`.
-        method: One of `PAIR_METHODS`.
+        kind: One of `PAIR_METHODS`.
         traits: What is told of users; all traits in which they differ where nothing is said. Of unnamed users
             nothing is told.
-        name: The rater's id; otherwise it is made from method and model.
+        name: The rater's id; otherwise it is made from kind and model.
         seed: Random seed.
         checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders).
         progress: Called with steps done and steps in all (encoders).
@@ -128,7 +128,7 @@ def fit_pairs(
     >>> round(evaluate(rater.judge(), parts, resamples=0).f1("global", "micro"), 2)
     0.18
     """
-    how = pair_method(method)
+    how = pair_method(kind)
     question = split.corpus.question(split.question)
     if not question.scale.options:
         problem = f"question '{question.id}' has a continuous scale and no labels"
@@ -139,10 +139,10 @@ def fit_pairs(
     people = People.of({user: pairs.profiles[user] for user in pairs.users} if how.users else {}, chosen)
     kept = frozenset(split.set_aside["item"]) if split.adapts == "train" else frozenset[str]()
     examples = Examples(pairs, (labels,), len(set(pairs.users)), len(pairs), people, kept)
-    part = taught(how.kind, examples, settings, method=method, seed=seed, checkpoints=checkpoints, progress=progress)
-    about = about_learning(examples, part.predictor, method, chosen, seed, settings)
-    id_ = f"{method}:{short_name(about['settings']['model'])}" if how.kind == "encoder" else method
-    about |= {"style": f"pairs:{method}", "method": method, "seed": seed, "traits": list(chosen)}
+    part = taught(how.kind, examples, settings, method=kind, seed=seed, checkpoints=checkpoints, progress=progress)
+    about = about_learning(examples, part.predictor, kind, chosen, seed, settings)
+    id_ = f"{kind}:{short_name(about['settings']['model'])}" if how.kind == "encoder" else kind
+    about |= {"style": f"pairs:{kind}", "method": kind, "seed": seed, "traits": list(chosen)}
     about |= {"split": {"users": split.users, "adaptation": split.adapts, "extended": split.extended}}
     rater = TrainedRater(
         name or id_,

@@ -29,7 +29,8 @@ from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError, note_once
 from vantage.raters.models.prefix_scorer import Stateful
 from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, Progress, refuse_unknown, short_name
-from vantage.raters.trained.examples import Examples, HeldOut, Instances, Labels, grouped_folds, held_out
+from vantage.raters.trained.examples import Examples, Instances, Labels, grouped_folds, held_out
+from vantage.raters.trained.held_out import HeldOut
 from vantage.raters.trained.saved import SavedPredictor
 
 RIDGE: Final = 0.3
@@ -224,10 +225,9 @@ class ProbePredictor:
         notes: list[str] = []
         views = _views(model, settings, texts, notes, progress)
         errors, met, aside = _held_out(views, texts, labels, settings.ridge, seed)
-        kept = aside and replace(aside, rows=chosen[aside.rows])
         regression = KernelRegression.fit(views, texts, labels, settings.ridge)
         questions = tuple(one.question for one in labels)
-        return cls(settings, questions, regression, errors, {"held_out": met}, notes, aside=kept, _model=model)
+        return cls(settings, questions, regression, errors, {"held_out": met}, notes, aside=aside, _model=model)
 
     def about(self) -> dict[str, Any]:
         """The language model, the settings, and how well held-out texts are ordered."""
@@ -382,4 +382,4 @@ def _held_out(
                 replace(part, spread=np.full(len(aside), errors[id_]))
                 for part, aside in zip(said[id_], rows, strict=True)
             ]
-    return errors, {id_: score for id_, (_, score) in both.items()}, HeldOut.of(rows, labels, said)
+    return errors, {id_: score for id_, (_, score) in both.items()}, HeldOut.of(rows, texts, labels, said)

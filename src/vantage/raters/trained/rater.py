@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,8 @@ from vantage.perspective import Split
 from vantage.raters.item_words import fingerprint, unlike
 from vantage.raters.models.base import note_once
 from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, decide, mixture
-from vantage.raters.trained.examples import HeldOut, Instances, fields_of, reading
+from vantage.raters.trained.examples import Instances, fields_of, reading
+from vantage.raters.trained.held_out import HeldOut
 from vantage.raters.trained.people import People, moved
 from vantage.raters.trained.saved import FILE, Predictor, SavedPredictor, described, save_rater
 from vantage.scales import Scale
@@ -72,7 +73,7 @@ class TrainedRater:
     """Whose test pairs a rater of pairs judges unless told otherwise."""
     warnings: list[str] = field(default_factory=list)
     held: HeldOut | None = None
-    """What it says of texts that it did not learn from; null once it is loaded."""
+    """What it says of texts that it did not learn from; null for baselines and raters of pairs."""
 
     def __post_init__(self) -> None:
         if self.held is not None:
@@ -235,7 +236,8 @@ class TrainedRater:
         >>> made.columns[3:], [round(number, 1) for number in made.row(0)[3:]]
         (['trust', 'trust_mean', 'trust_low', 'trust_high'], [0.0, 0.2, -1.7, 2.1])
         """
-        check_share(share)
+        if not 0 < share < 1:
+            raise InputError(f"share is {share}", remedy="give the part of the answers that a range holds, such as 0.8")
         table = items.items if isinstance(items, Corpus) else items
         if table.is_empty():
             raise InputError("there are no items to judge", remedy="give a table with at least one")
@@ -254,39 +256,41 @@ class TrainedRater:
             columns |= {f"{question.id}_mean": answers.mean, f"{question.id}_low": low, f"{question.id}_high": high}
         return table.with_columns(**columns)
 
-    def blended(self, other: TrainedRater, share: float | None = None, name: str = "") -> TrainedRater:
-        """One rater out of two that learned the same questions: this one, and the other for a share of the answer.
+    @classmethod
+    def stacked(cls, raters: Sequence[TrainedRater], weights: Sequence[float] = (), name: str = "") -> TrainedRater:
+        """One rater out of several that learned the same questions.
 
-        Without a share, texts that neither learned from say what serves best (see `HeldOut.blended`).
+        Without weights, texts that none of them learned from say what each should count (see `HeldOut.stacked`).
 
         >>> import vantage
         >>> from vantage.raters.trained import fit
-        >>> low, high = (fit(vantage.demo_corpus(), ["trust"], kind=kind) for kind in ("median", "majority"))
-        >>> low.blended(high, 0.25).id, [part.weight for part in low.blended(high, 0.25).parts]
+        >>> raters = [fit(vantage.demo_corpus(), ["trust"], kind=kind) for kind in ("median", "majority")]
+        >>> both = TrainedRater.stacked(raters, [3, 1])
+        >>> both.id, [part.weight for part in both.parts]
         ('median+majority', [0.75, 0.25])
         """
-        if share is not None:
-            check_share(share)
-        if self.people is not None or other.people is not None:
-            raise InputError("raters of pairs cannot be blended", remedy="blend raters of texts")
-        mine, others = ([question.id for question in rater.questions] for rater in (self, other))
-        if mine != others:
-            raise InputError(
-                f"'{self.id}' learned {', '.join(mine)} and '{other.id}' {', '.join(others)}",
-                remedy="blend raters of the same questions",
-            )
-        held = None
-        if self.held is not None and other.held is not None:
-            share, held = self.held.blended(other.held, share)
-        if share is None:
-            raise InputError("a rater that was loaded, or a baseline, has no held-out texts", remedy="pass a share")
-        parts = [(1 - share, part) for part in self.parts] + [(share, part) for part in other.parts]
-        weighted = tuple(Weighted(weight * part.weight, part.kind, part.predictor) for weight, part in parts)
-        model = "+".join(str(rater.about.get("model", rater.id)) for rater in (self, other))
-        about = {**self.about, "model": model, "blended": {"share": share, "about": other.about}}
+        if any(rater.people is not None for rater in raters):
+            raise InputError("raters of pairs cannot be stacked", remedy="stack raters of texts")
+        first, learned = raters[0], [[question.id for question in rater.questions] for rater in raters]
+        for rater, ids in zip(raters, learned, strict=True):
+            if ids != learned[0]:
+                problem = f"'{first.id}' learned {', '.join(learned[0])} and '{rater.id}' {', '.join(ids)}"
+                raise InputError(problem, remedy="stack raters of the same questions")
+        check_weights(weights, len(raters))
+        known = [rater.held for rater in raters if rater.held is not None]
+        shares, held = [float(weight) / sum(weights) for weight in weights], None
+        if len(known) == len(raters):
+            shares, held = HeldOut.stacked(known, weights)
+        elif not weights:
+            raise InputError("a baseline has no held-out texts", remedy="pass weights")
+        parts = tuple(
+            replace(p, weight=w * p.weight) for w, one in zip(shares, raters, strict=True) if w for p in one.parts
+        )
+        model = "+".join(str(rater.about.get("model", rater.id)) for rater in raters)
+        about = {**first.about, "model": model, "stacked": {"weights": shares, "about": [r.about for r in raters[1:]]}}
         about.pop("ranges", None)
-        id_ = name or f"{self.id}+{other.id}"
-        return TrainedRater(id_, self.instrument, self.questions, weighted, self.by_mean, about, held=held)
+        id_ = name or "+".join(rater.id for rater in raters)
+        return cls(id_, first.instrument, first.questions, parts, first.by_mean, about, held=held)
 
     def rate(self, corpus: Corpus, items: Corpus | pl.DataFrame | None = None, *, condition: str = "") -> Corpus:
         """The corpus with this rater's judgments of all its items, or of some; what it has judged stays."""
@@ -321,6 +325,8 @@ class TrainedRater:
         """Writes the rater into a folder: JSON, arrays and safetensors, nothing that runs code when it is read."""
 
         def describe(empty: Path) -> dict[str, Any]:
+            if self.held is not None:
+                self.held.save(empty)
             return {
                 "rater": self.id,
                 "instrument": self.instrument.document,
@@ -357,13 +363,15 @@ class TrainedRater:
             predictor.notes = list(part["notes"])
             parts.append(Weighted(part["weight"], part["kind"], predictor))
         plain = stored["by_mean"], stored["about"], stored["offsets"], split, stored["warnings"]
-        return cls(stored["rater"], instrument, questions, tuple(parts), *plain)
+        held = HeldOut.load(folder, questions)
+        return cls(stored["rater"], instrument, questions, tuple(parts), *plain, held)
 
 
-def check_share(share: float) -> None:
-    """Refuses a share of a blend that leaves nothing to one of the two."""
-    if not 0 < share < 1:
-        raise InputError(f"share is {share}", remedy="give what the second rater counts, between 0 and 1")
+def check_weights(weights: Sequence[float], raters: int) -> None:
+    """Refuses weights of a stack of which there is not one for each rater, or that leave nothing to one of them."""
+    if weights and (len(weights) != raters or min(weights) <= 0):
+        given = ", ".join(f"{weight:g}" for weight in weights)
+        raise InputError(f"the weights {given} are not those of {raters} raters", remedy="give one above 0 for each")
 
 
 def uncertainty(predicted: PredictedAnswers, scale: Scale) -> Floats:

@@ -14,7 +14,9 @@ from vantage.corpora.writers.place import put_folder
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.raters.trained.base import PredictedAnswers
-from vantage.raters.trained.examples import HeldOut, Instances
+from vantage.raters.trained.examples import Instances
+from vantage.raters.trained.held_out import FILE as HELD_OUT
+from vantage.raters.trained.held_out import HeldOut
 from vantage.raters.trained.people import People
 
 FILE: Final = "rater.json"
@@ -95,14 +97,14 @@ def save_rater(folder: str | Path, describe: Callable[[Path], Mapping[str, Any]]
         description = {"format": FORMAT, "vantage": __version__, **describe(empty)}
         (empty / FILE).write_text(json.dumps(description, ensure_ascii=False, indent=1), encoding="utf-8")
 
-    return put_folder(Path(folder), prepare, ours=(FILE, "part-*"), overwrite=overwrite)
+    return put_folder(Path(folder), prepare, ours=(FILE, HELD_OUT, "part-*"), overwrite=overwrite)
 
 
 def described(folder: Path) -> Mapping[str, Any]:
     """The description of a saved rater."""
     file = folder / FILE
     if not file.exists():
-        remedy = "make one with: vantage train, or vantage.raters.fit_pairs"
+        remedy = "make one with: vantage train, or vantage.raters.fit"
         raise InputError("there is no trained rater here", file=folder, remedy=remedy)
     try:
         content: Mapping[str, Any] = json.loads(file.read_text("utf-8"))

@@ -54,7 +54,6 @@ class PersevalOptions:
 Variants: TypeAlias = Sequence[tuple[Users | None, Adaptation | None]]
 PROMPTS: Final = ("base", "perspective", "history")
 """Ways to prompt: nothing of the user, one trait at a time, earlier answers."""
-QUICK_ENCODERS: Final = ("baseline", "tokens")
 BLIND: Final = [(None, None)]
 KNOWN: Final[Variants] = list(product(get_args(Users), get_args(Adaptation)))
 """Users and adaptation of the cells of a rater that is told nothing about users, and of one that is."""
@@ -130,9 +129,9 @@ def _reason(task: CorpusTask, cell: GridCell, *, quick: bool) -> str:
     if way == "history" and cell.adaptation == "none":
         return "without adaptation there is no history to show"
     if quick and not way and PAIR_METHODS[cell.rater].torch:
-        # Encoders take minutes each; two of them, of which one tells named users apart, are trained on strict splits.
+        # Encoders take minutes each, so that they are trained on strict splits, and of users named ones are told alone.
         strict = not cell.extended and cell.users != "unnamed" and cell.adaptation != "train"
-        return "" if strict and cell.rater in QUICK_ENCODERS else "left out by quick"
+        return "" if strict else "left out by quick"
     return ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Final, TypeAlias
 
@@ -11,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.optimize import approx_fprime, minimize
-from scipy.special import chdtrc, expit, log_softmax, logsumexp
+from scipy.special import chdtrc, expit, log_softmax
 
 from vantage.measures import facets
 from vantage.measures.intervals import CORRELATIONS
@@ -79,16 +80,25 @@ class _Zeros:
         p = float(chdtrc(2, max(2 * (plain.fun - apart.fun), 0.0)))
         return {**shares, "p": p, "clear": p < 0.01, "thresholds": thresholds, "never": ", ".join(never) or "none"}
 
+    @cached_property
+    def _zeros(self) -> tuple[Floats, NDArray[np.intp]]:
+        """The different numbers of zeros and of other answers, and which of them each kind has."""
+        both = np.column_stack([self.counts[:, 3], self.counts.sum(axis=1) - self.counts[:, 3]])
+        pairs, place = np.unique(both, axis=0, return_inverse=True)
+        return pairs, place.reshape(-1)
+
     def loss(self, given: Floats) -> float:
         """The negative marginal log-likelihood, over the places of items and their chances to express nothing."""
         points, nothing, node = self._answers(given)
         zero = np.logaddexp(np.log(nothing), np.log1p(-nothing) + points[:, None, 3])
         others = self.counts @ np.where(np.arange(7) == 3, 0.0, points).T
-        many = self.counts.sum(axis=1) - self.counts[:, 3]
-        each = self.counts[:, 3, None, None] * zero + others[:, :, None] + many[:, None, None] * np.log1p(-nothing)
+        # Many kinds of items have as many zeros and as many other answers.
+        pairs, place = self._zeros
+        each = pairs[:, 0, None, None] * zero + pairs[:, 1, None, None] * np.log1p(-nothing) + node
+        likelihood = (np.exp(others) * np.exp(each).sum(axis=2)[place]).sum(axis=1)
         # Where nobody means "not expressed" nothing tells how the chances differ: a weak prior keeps them finite.
         prior = (given[7:] ** 2 / [50, 2]).sum() if len(given) > 7 else 0.0
-        return float(prior - self.weight @ logsumexp(each + node, axis=(1, 2)))
+        return float(prior - self.weight @ np.log(likelihood))
 
     def share(self, given: Floats) -> float:
         """The share of zeros that say "not expressed"."""

@@ -80,7 +80,8 @@ def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
         if rater is not None:
             corpus = rater.rate(corpus, test)
             if probe is not None and name == "distribution":
-                corpus = rater.blended(probe, name=id_.replace(name, "blend")).rate(corpus, test)
+                blend = TrainedRater.stacked([rater, probe], name=id_.replace(name, "blend"))
+                corpus = blend.rate(corpus, test)
     return corpus
 
 
