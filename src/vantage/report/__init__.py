@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vantage.report.folder import put_text as put_text
     from vantage.report.ledger import Claim as Claim
     from vantage.report.ledger import settle as settle
+    from vantage.report.likeness import Likeness as Likeness
     from vantage.report.page import EXPLORER as EXPLORER
     from vantage.report.parts import Column as Column
     from vantage.report.parts import Dialogue as Dialogue
@@ -57,6 +58,7 @@ _WITHIN = {
     **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
     **dict.fromkeys(("COLUMNS", "Spectrum", "colours_of", "division"), "vantage.report.spectrum"),
     "Against": "vantage.measures.presentation",
+    "Likeness": "vantage.report.likeness",
     **dict.fromkeys(("as_json", "counted", "printable"), "vantage.report.cells"),
     "EXPLORER": "vantage.report.page",
     "write_card": "vantage.report.card",

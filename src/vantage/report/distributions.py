@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
@@ -55,16 +55,16 @@ class AnswerCounts:
         question: Question,
         *,
         trait: str = "",
-        condition: str | None = None,
+        where: pl.Expr | None = None,
         among: Sequence[str] = (),
     ) -> AnswerCounts:
         """People first (all raters where nobody is a person), chosen ones, people by a trait, each other rater.
 
-        Raters of one model that stand for people are a group.
+        Raters of one model that stand for people are a group. `where` says which judgments are counted.
         """
         asked = pl.col("question") == question.id
-        if condition is not None:
-            asked &= pl.col("condition") == condition
+        if where is not None:
+            asked &= where
         items, raters = corpus.items["item"], corpus.raters
         # Everything is counted by number: hashing two columns once is dearer than all that follows.
         numbers = [
@@ -112,6 +112,11 @@ class AnswerCounts:
         mine = given & first[who]
         apart = _pairs(place[mine], value[mine], len(items)) if question.scale.ordered else _unlike(counts[:, 0])
         return cls(question, items, groups, codes, counts, sums, declined, apart, shares)
+
+    def first(self, name: str) -> AnswerCounts:
+        """The first group alone, under another name."""
+        parts = {part: getattr(self, part)[:, :1] for part in ("counts", "totals", "predicted")}
+        return replace(self, groups=(name,), **parts)
 
     @cached_property
     def n(self) -> Ints:

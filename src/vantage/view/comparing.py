@@ -1,11 +1,12 @@
 """Any two groups of raters on the same items: the difference of all, and the items on which they part.
 
-A group is written `people`, `kind=model`, `rater=NAME`, `TRAIT=VALUE` or `condition=NAME`.
+A group is written `everyone`, `people`, `kind=model`, `rater=NAME`, `TRAIT=VALUE` or `condition=NAME`; where several
+corpora are open, `source=NAME` is one of them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,8 @@ from vantage.report import answers_of, shares_of
 from vantage.report.cells import counted, minus, p_value
 from vantage.report.ledger import Claim
 from vantage.report.sentences import settled
+
+EVERYONE: Final = "everyone"
 
 
 def compared(corpus: Corpus, question: Question, one: str, other: str, size: int, option: str = "") -> dict[str, Any]:
@@ -80,20 +83,21 @@ def _telling(one: Floats, other: Floats) -> int:
     return 1 if len(one) == 2 else int(np.abs(one - other).argmax())
 
 
-def chosen(corpus: Corpus, group: str) -> tuple[pl.Expr, pl.Expr]:
-    """Which raters and which judgments a group is."""
+def chosen(corpus: Corpus, group: str) -> pl.Expr:
+    """Which judgments are those of a group."""
     name, equals, value = group.partition("=")
-    everything = pl.lit(True)
     if not equals:
-        if name != "people":
+        if name not in ("people", EVERYONE):
             raise InputError(f"'{group}' is no group", remedy="write people, kind=model, rater=NAME or TRAIT=VALUE")
-        return pl.col("kind").cast(pl.String).is_in(PEOPLE), everything
-    if name in ("condition", "presentation") and name in corpus.judgments.columns:
-        return everything, pl.col(name) == value
-    if name not in corpus.raters.columns:
+        members = pl.col("kind").cast(pl.String).is_in(PEOPLE) if name == "people" else pl.lit(True)
+    elif name in ("condition", "presentation") and name in corpus.judgments.columns:
+        return pl.col(name) == value
+    elif name in corpus.raters.columns:
+        members = pl.col(name).cast(pl.String) == value
+    else:
         known = ["people", "condition", *corpus.raters.columns]
         raise InputError(f"raters have no column '{name}'", remedy=nearest(name, known))
-    return pl.col(name).cast(pl.String) == value, everything
+    return pl.col("rater").is_in(corpus.raters.filter(members)["rater"].implode())
 
 
 def named(group: str) -> str:
@@ -105,15 +109,12 @@ def named(group: str) -> str:
     name, equals, value = group.partition("=")
     if not equals:
         return name
-    known = {"rater": value, "kind": f"every {value}", "condition": f"condition {value}"}
+    known = {"rater": value, "kind": f"every {value}", "condition": f"condition {value}", "source": value}
     return known.get(name, f"raters with {name} {value}")
 
 
 def _judged(corpus: Corpus, question: Question, group: str) -> pl.DataFrame:
-    raters, judgments = chosen(corpus, group)
-    members = corpus.raters.filter(raters).select("rater")
-    mine = corpus.judgments.filter(pl.col("question") == question.id, judgments).drop_nulls("value")
-    mine = mine.join(members, on="rater", how="semi")
+    mine = corpus.judgments.filter(pl.col("question") == question.id, chosen(corpus, group)).drop_nulls("value")
     if mine.is_empty():
         raise InputError(f"{group} has no answers to '{question.id}'", remedy="choose another group or question")
     return mine.with_columns(shares_of(mine, question))

@@ -172,6 +172,8 @@ class Explorer:
         condition: str | None = None,
         trait: str = "",
         among: Sequence[str] = (),
+        one: str = "",
+        other: str = "",
         search: str = "",
         where: Mapping[str, str] | None = None,
         start: int = 0,
@@ -185,27 +187,54 @@ class Explorer:
             condition: The condition.
             trait: The trait by which people are apart.
             among: Raters who are a group of their own, by whose answers texts are sorted.
+            one: A corpus, condition, model or other group whose Spectrum stands alone, as `compare` names it.
+            other: A second one beside it, of the texts that both judged and in the same order.
             search: Words that the texts hold.
             where: Values of columns that the texts have.
             start: The place in the order from which on texts are drawn.
             end: The place up to which they are.
         """
-        asked, counts = self.question(question), self.distributions(question, trait, condition, tuple(among))
-        group = counts.groups.index(rater) if rater in counts.groups else min(len(among), 1)
+        asked = self.question(question)
+        names = [name or "everyone" for name in (one, other)][: 2 if other else 1] if one or other else []
+        sides = [self._side(asked, name) for name in names]
+        counts = sides[0] if sides else self.distributions(question, trait, condition, tuple(among))
+        group = counts.groups.index(rater) if rater in counts.groups else min(len(among), 1) if not sides else 0
         whole = self.once(("spectrum", id(counts), group), lambda: Spectrum.of(counts, group))
-        order = whole.order[self._kept(search, where)[whole.order]]
-        drawn = Spectrum(counts, order[start:end])
+        kept = self._kept(search, where)
+        for side in sides[1:]:
+            kept = kept & (side.n[:, 0] > 0)
+            if not kept[whole.order].any() and not search and not where:
+                raise InputError(f"{names[0]} and {names[1]} judged no text in common", remedy="choose other groups")
+        order = whole.order[kept[whole.order]]
+        return {
+            "question": {**self._question(asked), "colours": colours_of(asked)},
+            "by": counts.groups[group],
+            "total": len(order),
+            "start": start,
+            "end": start + len(order[start:end]),
+            **self._drawn(Spectrum(counts, order[start:end])),
+            "beside": [self._drawn(Spectrum(side, order[start:end])) for side in sides[1:]],
+        }
+
+    def _side(self, question: Question, group: str) -> AnswerCounts:
+        """The answers of one group alone."""
+        from vantage.view.comparing import chosen, named
+
+        def counted() -> AnswerCounts:
+            where = chosen(self.included, group)
+            return AnswerCounts.of(self.included, question, where=where).first(named(group))
+
+        return self.once(("side", question.id, group), counted)
+
+    def _drawn(self, drawn: Spectrum) -> dict[str, Any]:
+        """The columns of a Spectrum: a row for each text or, of many, the means of neighbours."""
+        counts = drawn.counts
         many = len(drawn.order) > COLUMNS
         columns = zip(drawn.texts.tolist(), drawn.apart, strict=True) if many else ()
         by_group = [drawn.shares(at).round(3).tolist() for at in range(len(counts.groups))] if many else []
         return {
-            "question": {**self._question(asked), "colours": colours_of(asked)},
             "groups": counts.groups,
-            "by": counts.groups[group],
             "said": division(counts)["said"],
-            "total": len(order),
-            "start": start,
-            "end": start + len(drawn.order),
             "pins": [[at, self._item_row(int(drawn.order[at]), counts, None)] for at in drawn.pins()],
             "rows": [] if many else [self._item_row(int(place), counts, None) for place in drawn.order],
             "columns": [
@@ -280,24 +309,19 @@ class Explorer:
         ]
         return {**made, "calls": calls}
 
-    def map(
-        self, kind: str = "agreement", question: str = "", x: str = "", y: str = "", trait: str = ""
-    ) -> dict[str, Any]:
-        """Points: raters by agreement, or by severity; items by two questions; or both on one scale."""
+    def map(self, kind: str = "agreement", question: str = "", x: str = "", y: str = "") -> dict[str, Any]:
+        """Raters by agreement, as points or as a heat map of every two; items by two questions."""
         from vantage.view import mapping
 
         corpus = self.included
-        key = ("map", kind, question, x, y, trait)
-        if kind == "agreement":
-            return self.once(key, lambda: mapping.by_agreement(corpus, self.question(question), self._trait(trait)))
-        if kind == "raters":
-            return self._raters(question).map()
-        if kind == "items":
-            placed = self.once(key, lambda: mapping.by_two(corpus, x, y))
-            return {**placed, "axes": mapping.axes(corpus)}
-        if kind == "wright":
-            return self.once(key, lambda: mapping.one_scale(corpus, self.question(question)))
-        raise InputError(f"there is no map '{kind}'", remedy=nearest(kind, ("agreement", "raters", "items", "wright")))
+        drawn: dict[str, Callable[[], dict[str, Any]]] = {
+            "agreement": lambda: mapping.by_agreement(corpus, self.question(question)),
+            "heat": lambda: mapping.heat(corpus, self.question(question)),
+            "items": lambda: {**mapping.by_two(corpus, x, y), "axes": mapping.axes(corpus)},
+        }
+        if kind not in drawn:
+            raise InputError(f"there is no map '{kind}'", remedy=nearest(kind, list(drawn)))
+        return self.once(("map", kind, question, x, y), drawn[kind])
 
     def question(self, name: str) -> Question:
         """A question by its id; the first that was judged where none is named."""
@@ -324,9 +348,10 @@ class Explorer:
         """The counts of answers to a question."""
         asked, trait = self.question(question), self._trait(trait)
         key = ("distributions", asked.id, trait, condition, among)
+        where = None if condition is None else pl.col("condition") == condition
         return self.once(
             key,
-            lambda: AnswerCounts.of(self.included, asked, trait=trait, condition=condition, among=among),
+            lambda: AnswerCounts.of(self.included, asked, trait=trait, where=where, among=among),
         )
 
     def _trait(self, trait: str) -> str:
@@ -423,4 +448,5 @@ class Explorer:
             "labels": labels,
             "ticks": ticks,
             "codes": codes.tolist(),
+            "ends": question.scale.ends if question.scale.ordered else None,
         }

@@ -29,7 +29,7 @@ TRAIT_VALUES: Final = 6
 """Traits with at most so many values are compared in the file."""
 COMPARED: Final = 12
 """At most so many comparisons are computed for the file."""
-RATER_MAPS: Final = ("agreement", "raters")
+RATER_MAPS: Final = ("agreement", "heat")
 HEIGHT: Final = 700
 """Pixels of the frame in a notebook."""
 
