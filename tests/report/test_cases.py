@@ -12,7 +12,7 @@ from vantage.instruments import Instrument
 from vantage.report.cases import agreed, apart, conversations, declined, divided, unlike_people
 from vantage.report.engine import Absent, Analysis
 from vantage.report.marks import words
-from vantage.report.parts import Dialogue
+from vantage.report.parts import Table
 from vantage.scales import Scale
 
 ANSWERS = {"a": [1, 1, 1], "b": [1, 5, 3], "c": [2, 2, 3], "d": [5, 1, 5]}
@@ -103,8 +103,8 @@ def test_conversations_are_shown_as_such(analysis: Analysis) -> None:
     shown = conversations(analysis)
     assert shown is not None
     first = shown[0]
-    assert isinstance(first, Dialogue)
-    assert (first.turns[1], first.statement) == (("Ben", "Text b"), "Text b")
+    assert isinstance(first, Table)
+    assert first.frame.row(1) == (2, "Ben", "Text b", True)
     assert "1 ×1, 3 ×1, 5 ×1" in first.caption
     assert conversations(Analysis(analysis.corpus.filter(item="a"))) is None, "nobody differs"
 

@@ -14,7 +14,7 @@ import typer
 import vantage
 from vantage.cli.corpora import Where, filtered, with_disclosure
 from vantage.cli.options import TO
-from vantage.cli.output import Json, printable
+from vantage.cli.output import Json
 from vantage.cli.progress import finished
 from vantage.errors import InputError
 

@@ -18,7 +18,7 @@ from vantage.report.cells import shortened
 from vantage.report.distributions import answer_mark, counted_answers
 from vantage.report.engine import Analysis, there
 from vantage.report.marks import words
-from vantage.report.parts import Dialogue, Part
+from vantage.report.parts import Part, dialogue
 from vantage.scales import Scale, show_code
 
 LISTED: Final = 8
@@ -95,7 +95,7 @@ def conversations(analysis: Analysis) -> list[Part] | None:
             continue
         title = corpus.question(row["question"]).title or row["question"]
         name = f"conversation-{len(shown) + 1}"
-        shown.append(Dialogue(name, f"{title}: {words(row['answers'])}.", turns, str(item.get("text") or "")))
+        shown.append(dialogue(name, f"{title}: {words(row['answers'])}.", turns, str(item.get("text") or "")))
     return shown or None
 
 

@@ -69,9 +69,7 @@ def _claims(results: Sequence[Result], labels: Sequence[str]) -> Written:
     joined = {key: _row(claim, second[key]) for key, claim in first.items() if key in second}
     rows = {key: row for key, row in joined.items() if row is not None}
     title = "How the claims differ"
-    only = [f"{counted(len(one.keys() - other.keys()), 'row')} only in {label}" for one, other, label in
-            ((first, second, labels[0]), (second, first, labels[1])) if one.keys() - other.keys()]  # fmt: skip
-    text = [f"The ledgers share {counted(len(joined), 'row')}; {' and '.join(only) or 'neither has others'}."]
+    text = [f"The ledgers have {counted(len(joined), 'row')} in common."]
     if not rows:
         return Written(title, text)
     frame = pl.DataFrame(list(rows.values()), infer_schema_length=None)
@@ -114,9 +112,15 @@ def _row(one: Claim, other: Claim) -> dict[str, Any] | None:
     size = cell_text(Column(digits=2, signed=True), effect)
     return {
         "of": f"{one.estimand} of {one.name}" if one.name else one.estimand,
-        **{"estimand": one.estimand, "name": one.name},
-        **{"first": a, "first_low": a_low, "first_high": a_high, "second": b, "second_low": b_low},
-        **{"second_high": b_high, "estimate": b - a},
+        "estimand": one.estimand,
+        "name": one.name,
+        "first": a,
+        "first_low": a_low,
+        "first_high": a_high,
+        "second": b,
+        "second_low": b_low,
+        "second_high": b_high,
+        "estimate": b - a,
         "low": b - a - hypot(b - b_low, a_high - a),
         "high": b - a + hypot(b_high - b, a - a_low),
         "effect": effect,

@@ -145,16 +145,6 @@ class AnswerCounts:
         pairs = n * (n - 1) / 2 * ((high - low) or 1.0)
         return np.asarray(np.divide(self.apart, pairs, out=np.full(len(n), np.nan), where=n > 1))
 
-    @cached_property
-    def ambiguity(self) -> Floats:
-        """The entropy of people's answers, from 0 (all alike) to 1 (all answers equally often)."""
-        people = self.counts[:, 0, :] if self.groups else np.zeros((len(self.items), 2))
-        n = people.sum(axis=1, keepdims=True)
-        shares = np.divide(people, n, out=np.zeros(people.shape), where=n > 0)
-        logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-        entropy = -(shares * logs).sum(axis=1) / np.log(max(people.shape[1], 2))
-        return np.where(n[:, 0] > 1, entropy, np.nan)
-
     def distance(self, group: int) -> Floats:
         """How far a group's distribution is from the first's (Wasserstein), as a share of the scale, or what moved."""
         one, two = self.shares[:, 0, :], self.shares[:, group, :]

@@ -29,7 +29,7 @@ from vantage.report.charts import palette
 from vantage.report.latex import latex_table
 from vantage.report.ledger import Claim, ledger_frame
 from vantage.report.page import EXPLORER, page
-from vantage.report.parts import Column, Dialogue, Figure, Finding, Part, Result, Section, Shown, Table
+from vantage.report.parts import Column, Figure, Finding, Part, Result, Section, Shown, Table
 from vantage.report.record import Record
 from vantage.report.references import bibtex
 from vantage.report.style import COLUMN, drawn
@@ -49,7 +49,7 @@ WIDEST: Final = 1.3
 
 Stored: TypeAlias = Sequence[tuple[str, pl.DataFrame, Mapping[str, str | bytes]]]
 """Names of parts with their frames, and further files by their endings."""
-_PARTS: Final = {"table": Table, "figure": Figure, "dialogue": Dialogue}
+_PARTS: Final = {"table": Table, "figure": Figure}
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,7 @@ class Report(Shown):
         result = self.result
         colours = palette(result.figures)
         files = {figure.name: drawn(figure.draw, colours) for figure in result.figures}
-        shown = [*result.tables, *(dialogue.table() for dialogue in result.dialogues)]
-        tables: Stored = [(table.name, table.frame, {"tex": latex_table(table)}) for table in shown]
+        tables: Stored = [(table.name, table.frame, {"tex": latex_table(table)}) for table in result.tables]
         figures: Stored = [(figure.name, figure.data, asdict(files[figure.name])) for figure in result.figures]
         for kind, parts, ours in (("tables", tables, TABLE_FILES), ("figures", figures, FIGURE_FILES)):
             put_folder(folder / kind, partial(_put_frames, parts), ours=ours, overwrite=True)
@@ -237,9 +236,6 @@ def _claim(data: Mapping[str, Any]) -> Claim:
 def _part(folder: Path, data: Mapping[str, Any]) -> Part:
     kind = next(name for name in _PARTS if name in data)
     options = {name: value for name, value in data.items() if name not in (kind, "rows")}
-    if kind == "dialogue":
-        turns = [tuple(turn.values() if isinstance(turn, Mapping) else turn) for turn in options.pop("turns")]
-        return Dialogue(data[kind], turns=turns, **options)
     frame = _frame(folder / f"{kind}s" / f"{data[kind]}.parquet")
     if kind == "figure":
         return Figure(data[kind], data=frame, **options)

@@ -66,7 +66,9 @@ def _apart(given: pl.DataFrame, place: Ints, raters: int, question: Question) ->
     steps = np.diff(answers) / np.ptp(question.scale.ends) if ordered else np.full(len(answers), 0.5)
     sums = np.zeros((raters, raters))
     for answer, step in zip(answers[:-1] if ordered else answers, steps, strict=True):
-        beyond = csr_array(((values > answer if ordered else values == answer).astype(np.float64), (place, items)), shape)
+        beyond = csr_array(
+            ((values > answer if ordered else values == answer).astype(np.float64), (place, items)), shape
+        )
         one_side = (beyond @ (there - beyond).T).toarray()
         sums += step * (one_side + one_side.T)
     shared = (there @ there.T).toarray()

@@ -7,7 +7,7 @@ them. Raters who were excluded stay out and are named.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 import polars as pl
@@ -22,17 +22,15 @@ from vantage.report import beside, whose
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import answered, label
 from vantage.report.cells import counted
+from vantage.report.distributions import answer_mark
 from vantage.report.engine import Data, there
 from vantage.report.folder import Report
-from vantage.report.parts import Figure, Part, Result
+from vantage.report.marks import Mark
+from vantage.report.parts import Part, Result
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
 from vantage.report.ruler import wright_maps
-from vantage.report.spectrum import colours_of
-from vantage.scales import Scale, show_code
 
-DRAWN: Final = 16
-"""How many questions are drawn in one figure."""
 CONSTANT: Final = 5
 """From so many items on, one answer to all of them is named."""
 RULERS: Final = 3
@@ -81,6 +79,7 @@ def questions(analysis: CorpusAnalysis) -> Data:
             **{name: question[name] for name in ("scale", "items", "raters", "judgments")},
             "per_item": question["judgments_per_item"]["mean"],
             "mean": question["mean"],
+            "answers": _mark(analysis.corpus, question),
             "not_answered": {s: n for s, n in question["statuses"].items() if s != "answered"} or None,
         }
         for question in _asked(description)
@@ -97,31 +96,13 @@ def _asked(description: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**one, "name": f"{one['question']} ({one['kind']})" if apart else one["question"]} for one in asked]
 
 
-def answers(analysis: CorpusAnalysis) -> list[Part]:
-    """How the answers are spread: shares of options for each scale, boxes for numbers on a slider."""
-    asked = _asked(describe(analysis.corpus))
-    by_scale: dict[tuple[float, ...], list[dict[str, Any]]] = {}
-    for question in asked:
-        scale = analysis.corpus.question(question["question"]).scale
-        if not scale.slides and question["values"] and sum(question["values"].values()):
-            by_scale.setdefault(scale.codes, []).append(question)
-    parts: list[Part] = [
-        _shares(analysis.corpus, asked_on, f"answers-{number}" if len(by_scale) > 1 else "answers")
-        for number, asked_on in enumerate(by_scale.values(), 1)
-    ]
-    given = [
-        answered(analysis.corpus.filter(question=one["question"], kind=one["kind"])).select(
-            pl.lit(one["name"]).alias("question"), "value"
-        )
-        for one in asked
-        if one["kind"] and analysis.corpus.question(one["question"]).scale.slides
-    ]
-    values = pl.concat(given) if given else pl.DataFrame()
-    if len(values):
-        caption = "The values given: median, quartiles, and whiskers to 1.5 times their distance."
-        options = {"category": "question", "kind": "box", "label": "value"}
-        parts.append(Figure("values", caption, "", "distribution", values, options))
-    return parts
+def _mark(corpus: Corpus, asked: dict[str, Any]) -> Mark | None:
+    """How often each answer was given."""
+    question = corpus.question(asked["question"])
+    if not (question.scale.codes or question.scale.slides):
+        return None
+    own = answered(corpus.filter(question=question.id, **({"kind": asked["kind"]} if asked["kind"] else {})))
+    return answer_mark(question, own["value"].to_numpy()) if len(own) else None
 
 
 def statuses(analysis: CorpusAnalysis) -> pl.DataFrame | None:
@@ -210,31 +191,3 @@ def _warnings(corpus: Corpus, again: int) -> Iterator[str]:
         yield f"{row['rater']} gave no value in {counted(row['all'], 'judgment')} (mostly {mostly})."
     if len(silent) > 5:
         yield f"Neither did {counted(len(silent) - 5, 'other rater')}."
-
-
-def _shares(corpus: Corpus, asked: Sequence[dict[str, Any]], name: str) -> Figure:
-    scales = [corpus.question(question["question"]).scale for question in asked]
-    labels = _option_labels(scales)
-    frame = pl.DataFrame(
-        [
-            {"question": question["name"], "answer": label, "judgments": count}
-            for question in asked[:DRAWN]
-            for label, count in zip(labels, question["values"].values(), strict=True)
-        ]
-    )
-    caption = "The share of each answer among all answers to a question."
-    if len(asked) > DRAWN:
-        caption += f" The first {DRAWN} of {len(asked)} questions are drawn."
-    options: dict[str, Any] = {"category": "question", "part": "answer", "value": "judgments", "order": labels}
-    colours = colours_of(corpus.question(asked[0]["question"]))
-    options |= {"colours": colours, "label": "share of the answers"}
-    return Figure(name, caption, "", "shares", frame, options)
-
-
-def _option_labels(scales: Sequence[Scale]) -> list[str]:
-    """The answers in words where all questions use the same, as numbers where they do not."""
-    first = scales[0]
-    if not all([o.label for o in scale.options] == [o.label for o in first.options] for scale in scales):
-        return [show_code(code) for code in first.codes]
-    numbered = first.ordered and not all(o.label for o in first.options)
-    return [f"{show_code(o.code)} {o.label}".strip() if numbered else o.name for o in first.options]

@@ -22,7 +22,7 @@ from markupsafe import Markup, escape
 from vantage.report.cells import counted, minus, printable, shortened, show
 from vantage.report.doors import doors
 from vantage.report.marks import svg
-from vantage.report.parts import Cell, Column, Dialogue, Figure, Part, Result, Table
+from vantage.report.parts import Cell, Figure, Part, Result, Table
 from vantage.report.record import Record
 from vantage.report.references import cited
 from vantage.report.style import inline
@@ -79,7 +79,6 @@ def page(
         sections=sections,
         caveats=caveats([*(record.missing if record.state == "complete" else ()), *result.warnings]),
         outcomes=outcomes(record),
-        asked=_asked(record),
         options=[{"name": name, "value": value_text(value)} for name, value in record.options.items()],
         # How many published figures were matched, differ, or cannot be recomputed.
         verdicts=Counter(verdict for table in result.tables if table.published for verdict in table.frame["verdict"]),
@@ -180,16 +179,6 @@ def figure_view(figure: Figure, svg: str, prefix: str = "", base: str = "", narr
     return {**view, "drawing": Markup(drawing)}  # noqa: S704 - written by Matplotlib and taken apart by `inline`
 
 
-def dialogue_view(dialogue: Dialogue) -> dict[str, Any]:
-    """A dialogue as the template shows it: the first speaker on the left, the second on the right."""
-    speakers = list(dict.fromkeys(speaker for speaker, _ in dialogue.turns))
-    turns = dialogue.table().frame.select("speaker", "text", "judged").to_dicts()
-    for turn in turns:
-        turn["right"] = turn["speaker"] in speakers and speakers.index(turn["speaker"]) % 2
-    view = {"kind": "dialogue", "name": dialogue.name, "caption": dialogue.caption, "turns": turns}
-    return {**view, "total": len(turns), "base": "", "files": True}
-
-
 def outcomes(record: Record) -> dict[str, Any] | None:
     """How many judgments are answered, refused or unreadable, by rater; with what was planned where that is known."""
     rows = []
@@ -203,23 +192,6 @@ def outcomes(record: Record) -> dict[str, Any] | None:
         return None
     frame = pl.DataFrame(rows, schema_overrides={"planned": pl.Int64})
     return table_view(Table("outcomes", "Judgments by rater", frame), files=False)
-
-
-def _asked(record: Record) -> dict[str, Any] | None:
-    """What is known of each model, where anything is."""
-    if not record.asked:
-        return None
-    frame = pl.DataFrame(record.asked, infer_schema_length=None)
-    columns = {
-        "thought": Column("replies with thinking", percent=True, digits=0),
-        "thinking_words": Column("words of thinking", digits=0),
-        "schema": Column("JSON schema"),
-        "logprobs": Column("likeliest tokens told"),
-        "window": Column("context window"),
-        "repeats": Column("same seed, same reply"),
-    }
-    columns = {name: how for name, how in columns.items() if name in frame.columns}
-    return table_view(Table("models", "The models that were asked", frame, columns), files=False)
 
 
 def value_text(value: Any) -> str:
@@ -257,7 +229,7 @@ def _numbered(
 
 
 def counted_views(views: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Views with their numbers, which run apart for tables, figures and dialogues."""
+    """Views with their numbers, which run apart for tables and figures."""
     numbers = Counter[str]()
     for view in views:
         numbers[view["kind"]] += 1
@@ -275,8 +247,6 @@ def _opening(result: Result) -> Part | None:
 def _view(part: Part, drawings: Mapping[str, str], narrow: Mapping[str, str], explorer: str | None) -> dict[str, Any]:
     if isinstance(part, Table):
         return {**table_view(part), "explorer": explorer}
-    if isinstance(part, Dialogue):
-        return dialogue_view(part)
     return figure_view(part, drawings[part.name], narrow=narrow.get(part.name, ""))
 
 

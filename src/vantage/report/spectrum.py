@@ -150,14 +150,14 @@ def beside(corpora: Mapping[str, Corpus]) -> list[Part]:
     """The Spectra of several corpora, beneath each other: the texts that all of them judged, in one order."""
     first = next(iter(corpora.values()))
     said, parts = _texts(first), list[Part]()
-    for question, counts in counted_answers(first):
+    for question, _ in counted_answers(first):
         asked = [part for part in corpora.values() if question.id in {one.id for one in part.questions}]
         if len(parts) == QUESTIONS or len(asked) < len(corpora):
             continue
-        # The same rows of items, so that places mean the same texts.
-        alike = [Corpus(first.items, one.raters, one.judgments.join(first.items, on="item", how="semi"),
-                        one.instruments, one.about) for one in asked]  # fmt: skip
-        of = [AnswerCounts.of(one, one.question(question.id)).first(name) for one, name in zip(alike, corpora, strict=True)]
+        of = [
+            AnswerCounts.of(_about(first.items, one), one.question(question.id)).first(name)
+            for one, name in zip(asked, corpora, strict=True)
+        ]
         both = np.logical_and.reduce([one.n[:, 0] > 0 for one in of])
         if both.any() and all(answers_of(one.question)[1] == answers_of(question)[1] for one in of):
             whole = Spectrum.of(of[0])
@@ -173,6 +173,12 @@ def conditions(analysis: Analysis) -> list[Part] | None:
     named = people.judgments["condition"].unique(maintain_order=True).to_list()
     several = {name or "no condition": people.filter(condition=name) for name in named[: MODELS + 1]}
     return beside(several) or None if len(several) > 1 else None
+
+
+def _about(items: pl.DataFrame, corpus: Corpus) -> Corpus:
+    """What a corpus says of some items, so that their places are the same as in another."""
+    judged = corpus.judgments.join(items, on="item", how="semi", maintain_order="left")
+    return Corpus(items, corpus.raters, judged, corpus.instruments, corpus.about)
 
 
 def _texts(corpus: Corpus) -> dict[str, str]:

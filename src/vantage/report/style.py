@@ -59,8 +59,6 @@ _REFERENCE: Final = re.compile(r"url\(#([^)]+)\)")
 _FONT: Final = re.compile(r"(?:(?:normal|italic|oblique|bold|\d{3})\s+)*([\d.]+px)\s+.*")
 SCALE: Final = 5 / 3
 """Pixels of the screen for a point of paper: a little more than on paper, which is held closer."""
-TIP: Final = "tip: "
-"""How the id of an artist begins that says what a browser shows where the pointer rests on it."""
 FONTS: Final = "DejaVu Sans, Verdana, Arial, sans-serif"
 
 
@@ -266,10 +264,6 @@ def inline(svg: str, prefix: str, title: str) -> str:
             if child.tag in _NEEDLESS:
                 parent.remove(child)
     for element in list(root.iter()):
-        if element.get("id", "").startswith(TIP):
-            tip = ET.Element(f"{{{_SVG}}}title")
-            tip.text = element.attrib.pop("id").removeprefix(TIP)
-            element.insert(0, tip)
         _attributes(element, prefix)
     size = [float(root.attrib.pop(side).removesuffix("pt")) for side in ("width", "height")]
     root.attrib.update(

@@ -10,14 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures import find
-from vantage.measures.intervals import welch
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.report import answers_of, shares_of
@@ -45,10 +43,10 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
         chose = pl.col("shares").arr.get(labels.index(label))
         first, second = (part.with_columns(value=chose) for part in (first, second))
     texts = corpus.items.select("item", pl.col("^text$"))
-    rows = _in_points(first, second).join(texts, on="item", how="left")
-    if label:  # shares differ by one at most
-        rows = rows.with_columns(pl.col("low", "high").clip(-1, 1))
-    rows = rows.sort("difference", "item", descending=[True, False])
+    rows = _means(first).join(_means(second), on="item", suffix="_other").join(texts, on="item", how="left")
+    rows = rows.with_columns(difference=pl.col("mean") - pl.col("mean_other")).sort(
+        "difference", "item", descending=[True, False]
+    )
     count, mean = len(rows), float(rows["difference"].to_numpy().mean())
     tested, claim = _tested({named(one): first, named(other): second})
     means = [float(rows[name].to_numpy().mean()) for name in ("mean", "mean_other")]
@@ -129,23 +127,8 @@ def _apart(corpus: Corpus, question: Question, one: str, other: str) -> tuple[pl
     return first, rest
 
 
-def _in_points(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    """The means of both groups about each item, and their difference with its interval."""
-    both = _means(first).join(_means(second), on="item", suffix="_other")
-    difference, half = pl.col("mean") - pl.col("mean_other"), pl.lit(pl.Series("half", _half_width(both)))
-    return both.with_columns(difference=difference, low=difference - half, high=difference + half)
-
-
 def _means(answers: pl.DataFrame) -> pl.DataFrame:
-    value = pl.col("value")
-    return answers.group_by("item").agg(mean=value.mean(), variance=value.var(), n=value.len())
-
-
-def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
-    """Half of Welch's interval about each item; not a number where a group has one answer only."""
-    variances = [both[name].fill_null(np.nan).to_numpy() for name in ("variance", "variance_other")]
-    error, freedom = welch((variances[0], variances[1]), (both["n"].to_numpy(), both["n_other"].to_numpy()))
-    return np.asarray(stdtrit(freedom, 0.975) * error)
+    return answers.group_by("item").agg(mean=pl.col("value").mean(), n=pl.len())
 
 
 def _tested(parts: dict[str, pl.DataFrame]) -> tuple[dict[str, Any], Claim]:

@@ -37,7 +37,7 @@ LARGEST: Final = 500
 """Rows of a page at most, whoever asks over HTTP."""
 TEXT: Final = 400
 """Characters of a text in a list."""
-SORTS: Final = ("disagreement", "ambiguity", "distance", "declined", "answers", "mean", "item")
+SORTS: Final = ("disagreement", "distance", "declined", "answers", "mean", "item")
 FEW: Final = 60
 """Columns with at most so many different values can be chosen from."""
 
@@ -376,7 +376,6 @@ class Explorer:
             raise InputError(f"items cannot be sorted by '{sort}'", remedy=nearest(sort, SORTS))
         order: dict[str, Callable[[], Any]] = {
             "disagreement": lambda: counts.disagreement,
-            "ambiguity": lambda: counts.ambiguity,
             "distance": lambda: apart if apart is not None else np.full(len(counts.items), np.nan),
             "mean": lambda: counts.means[:, 0],
             "declined": lambda: counts.declined.astype(np.float64),
@@ -393,7 +392,6 @@ class Explorer:
             "text": text[:TEXT] + ("…" if len(text) > TEXT else ""),
             "pictures": counts.picture(place),
             "disagreement": number(counts.disagreement[place]),
-            "ambiguity": number(counts.ambiguity[place]),
             "distance": None if distance is None else number(distance[place]),
             "declined": int(counts.declined[place]),
             "columns": {k: str(v)[:80] for k, v in row.items() if k not in ("item", "text") and v is not None},

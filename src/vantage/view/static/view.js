@@ -563,7 +563,7 @@ function pages(view, given, total, page, size) {
 
 // ---- views
 
-const SORTS = [["disagreement", "Disagreement"], ["ambiguity", "Ambiguity"], ["distance", "Distance people – model"], ["declined", "Refusals and other gaps"], ["answers", "Number of answers"], ["mean", "Mean answer"], ["item", "Order of the corpus"]];
+const SORTS = [["disagreement", "Disagreement"], ["distance", "Distance people – model"], ["declined", "Refusals and other gaps"], ["answers", "Number of answers"], ["mean", "Mean answer"], ["item", "Order of the corpus"]];
 
 const views = {
   async spectrum(given) {
@@ -663,12 +663,11 @@ const views = {
     const shown = answer.option ? (value) => percent(value) : (value) => number(value), more = answer.option ? `more often “${answer.option}”` : "higher", less = answer.option ? `less often “${answer.option}”` : "lower";
     const side = (rows, title) => h("section", {}, h("h2", {}, title), rows.length ? h("ol", { class: "rows" }, rows.map((row) => h("li", {},
       h("div", {}, link("item", { item: row.item, question: answer.question }, h("span", { class: "text", dir: "auto" }, row.text || row.item))),
-      h("div", { class: "facts" }, h("b", {}, shown(row.difference)), row.low === null || row.low === undefined ? "" : ` (${shown(row.low)} to ${shown(row.high)})`, h("div", {}, `${shown(row.mean)} against ${shown(row.mean_other)}`))))) : h("p", {}, "None."));
+      h("div", { class: "facts" }, h("b", {}, shown(row.difference)), h("div", {}, `${shown(row.mean)} against ${shown(row.mean_other)}`))))) : h("p", {}, "None."));
     const map = () => ({ title: `${groupName(one)} against ${groupName(other)}`, x: groupName(other), y: groupName(one), of: "item", diagonal: true, points: answer.points.map((point) => ({ id: point.item, label: point.item, group: "items", x: point.x, y: point.y })) });
     return [h("h1", {}, "Compare"), form, h("p", {}, answer.sentence),
       pictures([one, other].map((group, at) => ({ group: groupName(group), shares: answer.shares[at], n: answer.answers[at] })), question, true),
       answer.points.length ? scatter(map(), (point) => { location.hash = address("item", { item: point.id, question: answer.question }).slice(1); }) : null,
-      h("p", { class: "note" }, "Intervals of single items are 95 % intervals of that item alone; with many items some lie away from zero by chance."),
       h("div", { class: "two" }, side(answer.higher, `${groupName(one)} ${more}`), side(answer.lower, `${groupName(one)} ${less}`)),
       h("div", { class: "tools" }, csvButton("comparison", [...answer.higher, ...answer.lower]))];
   },
@@ -741,7 +740,7 @@ const groupName = (group) => group.startsWith("rater=") ? group.slice(6) : group
 // The question as it is asked about an item; without one, its fields are left open.
 const wording = (question, item) => (question.ask || question.title).replaceAll(/\{(\w+)\}/g, (_, name) => item?.[name] ?? `[${name}]`);
 const interval = (row) => row.estimate === null || row.estimate === undefined ? "–" : h("span", {}, number(row.estimate), row.low === null ? "" : h("span", { class: "interval" }, ` ${number(row.low)} to ${number(row.high)}`));
-const facts = (row, compared) => [["disagreement", row.disagreement], ["ambiguity", row.ambiguity], [compared ? `distance of ${compared[0]} from ${compared[1]}` : "distance", row.distance]].filter(([, value]) => value !== null).map(([name, value]) => h("div", {}, `${name} `, h("b", {}, number(value)))).concat(row.declined ? [h("div", {}, `${counted(row.declined, "judgment")} without an answer`)] : []);
+const facts = (row, compared) => [["disagreement", row.disagreement], [compared ? `distance of ${compared[0]} from ${compared[1]}` : "distance", row.distance]].filter(([, value]) => value !== null).map(([name, value]) => h("div", {}, `${name} `, h("b", {}, number(value)))).concat(row.declined ? [h("div", {}, `${counted(row.declined, "judgment")} without an answer`)] : []);
 const copyable = (text) => h("div", { class: "tools" }, h("pre", {}, text), button("Copy", (event) => { navigator.clipboard.writeText(text); event.target.textContent = "Copied"; }));
 
 // The text of an item: turns of a conversation as such, anything else as it is.
@@ -771,13 +770,9 @@ function reply(row, item) {
   details.addEventListener("toggle", async () => {
     if (!details.open || details.childElementCount > 1) return;
     if (row.thinking) details.append(h("h3", {}, "Thinking"), h("pre", { dir: "auto" }, row.thinking));
-    if (data) { details.append(h("pre", { dir: "auto" }, row.reply)); return; }
-    const key = { item: item.item, question: row.question, rater: row.rater, condition: row.condition ?? "", sample: row.sample };
+    details.append(h("pre", { dir: "auto" }, row.reply));
+    if (data) return;
     try {
-      const shown = await ask("evidence", key), parts = [];
-      let at = 0;
-      for (const [start, end] of shown.spans) { parts.push(shown.reply.slice(at, start), h("mark", {}, shown.reply.slice(start, end))); at = end; }
-      details.append(h("pre", { dir: "auto" }, ...parts, shown.reply.slice(at)), h("p", { class: "note" }, `Rule ${row.rule}; marked are the words without which it would be read differently.`));
       const calls = await ask("calls", { item: item.item, rater: row.rater });
       details.append(...calls.calls.filter((one) => !one.question || one.question === row.question).slice(0, 4).map(call));
     } catch (error) { details.append(h("p", { class: "problem" }, error.message)); }
