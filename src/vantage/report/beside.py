@@ -33,6 +33,8 @@ class CorpusAnalysis(Analysis):
 
     left_out: pl.DataFrame | None = None
     """The raters who were excluded, and who are no part of the corpus."""
+    everyone: Corpus | None = None
+    """People with those who were excluded."""
 
     @cached_property
     def several(self) -> Corpus | None:

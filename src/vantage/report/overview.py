@@ -16,23 +16,31 @@ from vantage.corpora import PEOPLE, Corpus, undeclared
 from vantage.corpora.describe import describe
 from vantage.corpora.disclosure import shown
 from vantage.errors import InputError
+from vantage.measures import alpha, mean
 from vantage.measures.reliability.rater_quality import UNLIKELY
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
 from vantage.report import beside, whose
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import answered, label
 from vantage.report.cells import counted
-from vantage.report.distributions import answer_mark
-from vantage.report.engine import Data, there
+from vantage.report.distributions import answer_mark, counted_answers, number
+from vantage.report.engine import Absent, Data, there
 from vantage.report.folder import Report
+from vantage.report.likeness import Likeness
 from vantage.report.marks import Mark
-from vantage.report.parts import Part, Result
+from vantage.report.parts import Figure, Part, Result
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
 from vantage.report.ruler import wright_maps
 
 CONSTANT: Final = 5
 """From so many items on, one answer to all of them is named."""
+HEAT: Final = 30
+"""So many raters have a heat map, those with most answers."""
+LEAST: Final = 4
+"""Of fewer raters a heat map shows no groups."""
+NAMED: Final = 12
+"""So many raters are named who were left out of an estimate."""
 RULERS: Final = 3
 """How many questions have a Wright map."""
 
@@ -49,7 +57,8 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
     out = corpus.raters.join(part.raters, on="rater", how="anti", maintain_order="left")
     once = _first_answers(part)
     warnings = tuple(_warnings(part, again=len(part.judgments) - len(once.judgments)))
-    return recipe.result(CorpusAnalysis(once, None, seed, out), warnings=warnings)
+    everyone = _first_answers(corpus.people())
+    return recipe.result(CorpusAnalysis(once, None, seed, out, everyone), warnings=warnings)
 
 
 def _first_answers(corpus: Corpus) -> Corpus:
@@ -158,6 +167,63 @@ def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:
     """The Wright map of the first questions on ordered scales: people, models and items on one scale."""
     asked = set(answered(there(analysis.ordered))["question"])
     return wright_maps(analysis.corpus, [one.id for one in analysis.corpus.questions if one.id in asked][:RULERS])
+
+
+def rater_heat(analysis: CorpusAnalysis) -> list[Part] | None:
+    """How often every two raters agree about the first question, models among people, those alike side by side."""
+    for question, _ in counted_answers(analysis.corpus):
+        alike = Likeness.of(analysis.corpus, question, HEAT)
+        if len(alike.raters) < LEAST:
+            continue
+        kinds = alike.raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows()
+        names = [rater if kind in PEOPLE else f"{rater} ({kind})" for rater, kind in kinds]
+        cells = [
+            {"rater": names[one], "other": names[other], "agreement": number(1 - alike.apart[one, other])}
+            for one in alike.order
+            for other in alike.order
+        ]
+        of = question.title or question.id
+        caption = (
+            f"Agreement of every two raters about {of}: 1 less how far their answers to the same texts are apart, "
+        )
+        caption += "as a share of the scale. Raters who answer alike stand side by side."
+        options = {"row": "rater", "column": "other", "value": "agreement", "label": "agreement"}
+        return [Figure("rater-heat", caption, "", "heat", pl.DataFrame(cells), options)]
+    return None
+
+
+def careless(analysis: CorpusAnalysis) -> Data:
+    """Agreement and mean answers with everyone who answered, and without those who stand out or were excluded."""
+    why = {str(row["rater"]): _reason(row) for row in _excluded(analysis)}
+    quality = rater_quality(analysis).filter(pl.col("flags").list.len() > 0)
+    flagged = quality.explode("flags").unique(["rater", "flags"], maintain_order=True)
+    for name, flags in flagged.group_by("rater", maintain_order=True).agg("flags").iter_rows():
+        why.setdefault(str(name), "; ".join(flags))
+    everyone = there(analysis.everyone).filter(question=[one.id for one in there(analysis.with_distances).questions])
+    rest = everyone.filter(pl.col("rater").is_in(list(why)).not_())
+    if not why or answered(rest)["rater"].n_unique() < 2:
+        raise Absent
+    keys, frames = ["question", "what"], []
+    for what, measured in {"alpha": alpha, "mean": mean}.items():
+        how: dict[str, Any] = {"by": "question", "kinds": "all", "include_excluded": True, "seed": analysis.seed}
+        sides = []
+        for side, part in (("with", everyone), ("without", rest)):
+            named = [pl.col(name).alias(f"{side}_{name}") for name in ("estimate", "low", "high", "raters")]
+            sides.append(measured(part, **how).select("question", pl.lit(what).alias("what"), *named))
+        frames.append(sides[0].join(sides[1], on=keys, how="left", maintain_order="left"))
+    named = [f"{rater} ({reason})" for rater, reason in why.items()]
+    further = f" and {counted(len(named) - NAMED, 'other')}" if len(named) > NAMED else ""
+    return Data(pl.concat(frames), {"careless": f"{'; '.join(named[:NAMED])}{further}"})
+
+
+def _excluded(analysis: CorpusAnalysis) -> list[dict[str, Any]]:
+    return [] if analysis.left_out is None else analysis.left_out.to_dicts()
+
+
+def _reason(row: dict[str, Any]) -> str:
+    """Why a rater was excluded, as far as the corpus says it."""
+    said = [str(row[name]) for name in ("verdict", "reason", "checks", "note") if row.get(name)]
+    return ", ".join(["excluded", *said])
 
 
 def excluded(analysis: CorpusAnalysis) -> pl.DataFrame:

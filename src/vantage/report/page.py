@@ -60,15 +60,7 @@ def page(
     *,
     explorer: str | None = None,
 ) -> str:
-    """The report of a study as one HTML page.
-
-    Args:
-        record: What the run was.
-        result: What it found.
-        drawings: The SVG of each figure.
-        narrow: The SVG of figures that phones see instead; other figures scroll.
-        explorer: The explorer beside the page, to which numbers lead; without it, they wait for one to serve the page.
-    """
+    """The report of a study as one HTML page."""
     opening, sections = _numbered(result, drawings, narrow or {}, explorer)
     text: str = template("report.html").render(
         **furniture(),
@@ -154,7 +146,6 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
         "limit": limit,
         "published": table.published,
         "files": files,
-        "base": "",
         "explorer": None,
         **dict(zip(("door", "doors"), doors(table, limit), strict=True)),
     }
@@ -171,11 +162,11 @@ def _pixels(widths: Iterable[int], character: float, padding: float) -> float:
     return sum(width * character + padding for width in widths)
 
 
-def figure_view(figure: Figure, svg: str, prefix: str = "", base: str = "", narrow: str = "") -> dict[str, Any]:
+def figure_view(figure: Figure, svg: str, narrow: str = "") -> dict[str, Any]:
     """A figure as the template shows it, with what phones see instead."""
-    words, name = printable(figure.in_words), f"figure-{prefix}{figure.name}"
+    words, name = printable(figure.in_words), f"figure-{figure.name}"
     drawing = inline(svg, name, words) + (inline(narrow, f"{name}-narrow", words) if narrow else "")
-    view = {"kind": "figure", "name": figure.name, "caption": figure.caption, "base": base, "narrow": bool(narrow)}
+    view = {"kind": "figure", "name": figure.name, "caption": figure.caption, "narrow": bool(narrow)}
     return {**view, "drawing": Markup(drawing)}  # noqa: S704 - written by Matplotlib and taken apart by `inline`
 
 
@@ -247,7 +238,7 @@ def _opening(result: Result) -> Part | None:
 def _view(part: Part, drawings: Mapping[str, str], narrow: Mapping[str, str], explorer: str | None) -> dict[str, Any]:
     if isinstance(part, Table):
         return {**table_view(part), "explorer": explorer}
-    return figure_view(part, drawings[part.name], narrow=narrow.get(part.name, ""))
+    return figure_view(part, drawings[part.name], narrow.get(part.name, ""))
 
 
 def caveats(sentences: list[str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
@@ -76,46 +77,12 @@ def figure_style() -> Iterator[None]:
     import matplotlib as mpl
     from cycler import cycler
 
-    settings: dict[Any, Any] = {
-        "font.family": "sans-serif",
-        "font.sans-serif": _fonts(),
-        "font.size": 8.5,
-        "axes.titlesize": 9,
-        "axes.labelsize": 8.5,
-        "xtick.labelsize": 8,
-        "ytick.labelsize": 8,
-        "legend.fontsize": 8,
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "axes.edgecolor": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "axes.linewidth": 0.6,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": False,
-        "axes.axisbelow": True,
-        "grid.color": FAINT,
-        "grid.alpha": 0.3,
-        "grid.linewidth": 0.5,
-        "lines.linewidth": 1.4,
-        "lines.markersize": 5,
-        "legend.frameon": False,
-        "figure.facecolor": "none",
-        "axes.facecolor": "none",
-        "savefig.facecolor": "none",
-        "axes.prop_cycle": cycler(color=PALETTE),
-        # What stands in a label came from items, models or people: a dollar sign is no formula.
-        "text.parse_math": False,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "vantage",
-        "pdf.fonttype": 42,
-        "pdf.compression": 6,
-    }
     with mpl.rc_context(), warnings.catch_warnings():
         # Not what a theme of the notebook, a file of the user's or another library has set.
         mpl.rcdefaults()
-        mpl.rcParams.update(settings)
+        with resources.as_file(resources.files("vantage.report") / "figures.mplstyle") as file:
+            mpl.rcParams.update(mpl.rc_params_from_file(file, use_default_template=False))
+        mpl.rcParams.update({"font.sans-serif": _fonts(), "axes.prop_cycle": cycler(color=PALETTE)})
         # A character that no font has becomes a box; the figure stays sound.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support .* natively")

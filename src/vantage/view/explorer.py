@@ -1,4 +1,4 @@
-"""What the page asks, answered with plain data: items, raters, comparisons, measures, runs and maps."""
+"""What the page asks, answered with plain data: items, raters, comparisons, runs and maps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 VIEWS: Final = (
     *("overview", "spectrum", "items", "item", "raters", "rater", "compare"),
-    *("measures", "measure", "runs", "calls", "map"),
+    *("runs", "calls", "map"),
 )
 """What a page may ask for; each is a method of `Explorer`."""
 SIZE: Final = 50
@@ -279,20 +279,6 @@ class Explorer:
         from vantage.view.comparing import compared
 
         return compared(self.included, self.question(question), one, other, size, option)
-
-    def measures(self) -> list[dict[str, Any]]:
-        """The measures with their options."""
-        from vantage.view.measuring import listed
-
-        return listed()
-
-    def measure(self, name: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """A measure as reports show it, with the command and the Python line that reproduce it."""
-        from vantage.view.measuring import measured
-
-        folder = next((one.folder or one.path for one in self.opened if one.read is not None), None)
-        key = ("measure", name, tuple(sorted((options or {}).items())))
-        return self.once(key, lambda: measured(self.corpus, name, options or {}, str(folder or "FOLDER")))
 
     def runs(self) -> dict[str, Any]:
         """The runs of the stores: calls, cost, speed, failures by reason, replies by rule."""

@@ -25,30 +25,17 @@ if TYPE_CHECKING:
     from vantage.report.parts import Figure
 
 CHARTS: Final = {
-    "map": "maps:group_map",
-    "points": "points:points",
-    "shares": "shares:shares",
-    "distribution": "shares:distribution",
-    "heat": "heat:heat",
-    "curve": "curves:curve",
-    "wright": "wright:wright",
-    "specifications": "specifications:specifications",
-    "spectrum": "spectrum:spectrum",
+    "map": ("maps:group_map", "Map", "cluster"),
+    "points": ("points:points", "Points", "series"),
+    "shares": ("shares:shares", "Stacked bars", "part"),
+    "distribution": ("shares:distribution", "Distributions", ""),
+    "heat": ("heat:heat", "Heat map", ""),
+    "curve": ("curves:curve", "Curves", "series"),
+    "wright": ("wright:wright", "Wright map", ""),
+    "specifications": ("specifications:specifications", "Specification curve", ""),
+    "spectrum": ("spectrum:spectrum", "Spectrum", ""),
 }
-"""Kinds of charts and where they are drawn."""
-COLOURED: Final = {"map": "cluster", "points": "series", "curve": "series", "shares": "part"}
-"""The option of a chart that names the column of what has colours."""
-_KINDS: Final = {
-    "map": "Map",
-    "points": "Points",
-    "shares": "Stacked bars",
-    "distribution": "Distributions",
-    "heat": "Heat map",
-    "curve": "Curves",
-    "wright": "Wright map",
-    "specifications": "Specification curve",
-    "spectrum": "Spectrum",
-}
+"""Kinds of charts: where they are drawn, what they are called, and the option that names the column of colours."""
 _VALUE: Final = ("value", "rank", "y")
 """Options that name the column of what is drawn, the first that a chart has."""
 _NAMES: Final = ("category", "row", "column", "name", "stage", "sets", "part", "x", "series", "cluster", "panel")
@@ -61,7 +48,7 @@ def chart(name: str) -> Callable[..., Drawing]:
     """The function that draws a kind of chart; its docstring says what columns and options it takes."""
     if name not in CHARTS:
         return PLUGINS.find(name)
-    drawing: Callable[..., Drawing] = resolve_name(f"{__name__}.{CHARTS[name]}")
+    drawing: Callable[..., Drawing] = resolve_name(f"{__name__}.{CHARTS[name][0]}")
     return drawing
 
 
@@ -109,7 +96,7 @@ def palette(figures: Iterable[Figure]) -> dict[str, str]:
     """The colours of a report: every series keeps its own through all figures, and people have theirs."""
     groups = []
     for figure in figures:
-        column = figure.options.get(COLOURED.get(figure.chart, ""))
+        column = figure.options.get(CHARTS.get(figure.chart, ("", "", ""))[2])
         if column in figure.data.columns and not {"sequential", "colours"} & {*figure.options}:
             names = figure.data[column].unique(maintain_order=True).to_list()
             groups += [names] if len(names) <= len(PALETTE) else []
@@ -129,7 +116,7 @@ def in_words(kind: str, data: pl.DataFrame, options: Mapping[str, Any]) -> str:
     value = next(given[option] for option in _VALUE if given.get(option))
     by = [given[option] for option in _NAMES if given.get(option) in data.columns and given[option] != value]
     about = given.get("label") or given.get("y_label") or value
-    text = f"{_KINDS.get(kind, kind)}: {short(about)}{_listed(data, by)}."
+    text = f"{CHARTS[kind][1] if kind in CHARTS else kind}: {short(about)}{_listed(data, by)}."
     return minus(f"{text} {_ends(data, value, by)}")
 
 

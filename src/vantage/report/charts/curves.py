@@ -29,23 +29,7 @@ def curve(
     width: float = PAGE,
     height: float = 2.8,
 ) -> Drawing:
-    """One line per series, with a band where there are intervals.
-
-    Args:
-        frame: One row per point of a series.
-        x: The column of what it depends on.
-        y: The column of the estimates.
-        low: The lower end of the band.
-        high: The upper end of the band.
-        series: The column of the series, if there are several; more than eight get a panel each.
-        x_label: What it depends on.
-        label: What the numbers are.
-        reference: A value to compare with, drawn as a line.
-        chosen: A column that is true for the points to mark with a ring.
-        limits: The ends of the vertical axis.
-        width: The width in inches.
-        height: The height in inches.
-    """
+    """One line per series, with a band where there are intervals."""
     from matplotlib.ticker import MaxNLocator
 
     need(frame, series, chosen, drawn=(x, y))

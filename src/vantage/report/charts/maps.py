@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from vantage.report.charts.frames import REFERENCE, distinct, ends, groups, need, note
+from vantage.report.charts.frames import distinct, ends, groups, need, note
 from vantage.report.charts.labels import place_labels
 from vantage.report.style import FAINT, INK, MARKERS, PAGE, PALETTE, assigned, colours, markers, panels, short
 
@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-FEW: Final = 5
-"""So many points can be told apart on any axes."""
 ELLIPSE: Final = ("ellipse_width", "ellipse_height", "ellipse_angle")
-HEAP: Final = 0.4
-"""A panel whose points fill less than this share of an axis is drawn once more, enlarged."""
 
 
 def group_map(
@@ -42,30 +38,7 @@ def group_map(
     width: float = PAGE,
     height: float = 3.7,
 ) -> Drawing:
-    """Groups as labelled points, one panel beside the other where there are several sources, all on the same axes.
-
-    A panel that fills little of these axes is drawn once more, enlarged, with the part it shows marked.
-
-    Args:
-        frame: One row per group and panel; columns such as `warmth_low` and `warmth_high` are drawn as intervals, and
-            `ellipse_width`, `ellipse_height` and `ellipse_angle` (degrees) as a region instead.
-        x: The column of the horizontal score.
-        y: The column of the vertical score.
-        name: The column of the labels; a point without a label is only a point.
-        cluster: The column that gives colour and marker; more than eight in a panel get a panel each.
-        panel: The column of the panels, such as people and model.
-        x_label: The title of the horizontal axis; the column's name without it.
-        y_label: The title of the vertical axis.
-        limits: The ends of both axes, such as those of the scale; those of the data without it.
-        ghost: The column that is true of what is drawn behind the points, as grey circles to compare with.
-        centres: Whether the mean of each cluster is marked.
-        cross: Where two lines cross that part the map into four.
-        beside: How many panels stand in a row; a map of many groups needs the whole width.
-        width: The width in inches.
-        height: The height of a row of panels in inches.
-    """
-    from matplotlib.patches import Rectangle
-
+    """Groups as labelled points, one panel beside the other where there are several sources, all on the same axes."""
     need(frame, name, cluster, panel, ghost, drawn=(x, y))
     known, whole = frame.drop_nulls([x, y]), frame
     behind = known.filter(ghost) if ghost else known.clear()
@@ -78,13 +51,10 @@ def group_map(
         panel, known = "_panel", known.with_columns(pl.concat_str(both, separator=": ").alias("_panel"))
     parts = list(groups(known, panel))
     room = (limits, limits) if limits else (_span(whole, x), _span(whole, y))
-    small = [n for n, (_, part) in enumerate(parts) if len(parts) > 1 and not apart and _crowded(part, x, y, room)]
-    views = [*((n, False) for n in range(len(parts))), *((n, True) for n in small)]
-    figure, all_axes, _ = panels(len(views), width, height, beside, shared=False)
+    figure, all_axes, _ = panels(len(parts), width, height, beside, shared=False)
     clusters = distinct(frame, cluster)
     colour, marker = _styles([distinct(part, cluster) for _, part in groups(frame, sources)])
-    for axes, (n, enlarged) in zip(all_axes, views, strict=True):
-        title, part = parts[n]
+    for axes, (title, part) in zip(all_axes, parts, strict=True):
         _ghosts(axes, behind.filter(pl.col(panel) == title) if panel in behind.columns else behind, x, y, name)
         for kind, members in groups(part, cluster):
             style: dict[str, Any] = {"color": colour[kind], "marker": marker[kind]}
@@ -94,30 +64,23 @@ def group_map(
             if centres and len(members) > 1:
                 mean = members.select(pl.col(x, y).mean()).row(0)
                 axes.plot([mean[0]], [mean[1]], marker="+", markersize=11, color=colour[kind], markeredgewidth=1.6)
-        inside = (_span(part, x), _span(part, y))
         axes.grid(axis="both")
-        axes.set(xlim=(inside if enlarged else room)[0], ylim=(inside if enlarged else room)[1])
+        axes.set(xlim=room[0], ylim=room[1])
         if cross is not None:
             axes.axhline(cross, color=FAINT, linewidth=0.8, zorder=1)
             axes.axvline(cross, color=FAINT, linewidth=0.8, zorder=1)
-        if n in small and not enlarged:
-            corner, sides = [low for low, _ in inside], [high - low for low, high in inside]
-            dashed: dict[str, Any] = {"fill": False, "edgecolor": FAINT, "linestyle": REFERENCE["linestyle"]}
-            axes.add_patch(Rectangle((corner[0], corner[1]), *sides, **dashed))
         axes.set_xlabel(short(x_label or x))
         axes.set_ylabel(short(y_label or y))
         if panel is not None:
-            axes.set_title(f"{short(title, 46)}{', enlarged' if enlarged else ''}", loc="left")
+            axes.set_title(short(title, 46), loc="left")
     if cluster is not None and not apart:
         _legend(figure, clusters, colour, marker)
     # Only now, with axes in their final place, is it known how much room a label takes.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    for axes, (n, enlarged) in zip(all_axes, views, strict=True):
-        if enlarged or n not in small:
-            part = parts[n][1]
-            labels = [None if label is None else short(label, 40) for label in part[name]]
-            place_labels(axes, part[x].to_list(), part[y].to_list(), labels)
+    for axes, (_, part) in zip(all_axes, parts, strict=True):
+        labels = [None if label is None else short(label, 40) for label in part[name]]
+        place_labels(axes, part[x].to_list(), part[y].to_list(), labels)
     return figure
 
 
@@ -153,12 +116,6 @@ def _span(frame: pl.DataFrame, column: str) -> tuple[float, float]:
     numbers = frame.select(pl.col(known).cast(pl.Float64))
     low, high = numbers.min().min_horizontal().item(), numbers.max().max_horizontal().item()
     return low - 0.12 * ((high - low) or 1), high + 0.12 * ((high - low) or 1)
-
-
-def _crowded(part: pl.DataFrame, x: str, y: str, room: tuple[tuple[float, float], tuple[float, float]]) -> bool:
-    """Whether points would lie on a heap if they were drawn on the axes of all panels."""
-    spans = [(_span(part, column), axis) for column, axis in zip((x, y), room, strict=True)]
-    return len(part) > FEW and any(high - low < HEAP * (end - start) for (low, high), (start, end) in spans)
 
 
 def _intervals(axes: Axes, members: pl.DataFrame, x: str, y: str, colour: str) -> None:

@@ -33,15 +33,7 @@ WORDS: Final = {"person": ("person", "people"), "trained": ("trained rater", "tr
 
 
 def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE, height: float = 4.6) -> Drawing:
-    """Raters to the left and items to the right of one ruler; thresholds are dashed lines through both.
-
-    Args:
-        frame: One row per rater, item and threshold, as `vantage.measures.facets(…, show="ruler")` gives it:
-            `facet` (the kind of a rater, `item` or `threshold`), `name`, `estimate`, `low` and `high`.
-        value: The column of the locations.
-        width: The width in inches.
-        height: The height in inches.
-    """
+    """Raters to the left and items to the right of one ruler; thresholds are dashed lines through both."""
     need(frame, "facet", "name", drawn=value)
     known = frame.drop_nulls(value).with_columns(pl.col(value).cast(pl.Float64).alias("estimate"))
     steps = known.filter(pl.col("facet") == "threshold")

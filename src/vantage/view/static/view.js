@@ -672,23 +672,6 @@ const views = {
       h("div", { class: "tools" }, csvButton("comparison", [...answer.higher, ...answer.lower]))];
   },
 
-  async measures(given) {
-    const list = await ask("measures"), chosen = list.find((one) => one.name === (given.name || "alpha")) || list[0], families = [...new Set(list.map((one) => one.family))];
-    const { name: _, ...options } = given;
-    const form = h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); location.hash = address("measures", Object.fromEntries(new FormData(form))).slice(1); } },
-      h("label", {}, "Measure", h("select", { name: "name", onchange: (event) => { location.hash = address("measures", { name: event.target.value }).slice(1); } }, families.map((family) => h("optgroup", { label: family }, list.filter((one) => one.family === family).map((one) => h("option", { value: one.name, selected: one === chosen }, `${one.name}: ${one.summary.split(/[.:;]/)[0]}`)))))),
-      chosen.options.map((option) => field(option.name, option.name.replaceAll("_", " ") + (option.needed ? " (needed)" : ""), options[option.name] ?? (option.name === "by" ? "question" : ""), { placeholder: option.default || option.takes, title: option.takes, required: option.needed })), h("button", {}, "Measure"));
-    const head = [h("h1", {}, "Measures"), h("p", { class: "note" }, chosen.summary), form];
-    if (!Object.keys(options).length) return head;
-    try {
-      const answer = await ask("measure", { name: chosen.name, ...Object.fromEntries(Object.entries(options).map(([name, value]) => [`options.${name}`, value])) });
-      const result = h("div", {});
-      result.innerHTML = answer.html; // made and escaped by the templates of reports
-      return [...head, h("h2", {}, answer.title), ...answer.sentences.map((sentence) => h("p", {}, sentence)), answer.left_out ? h("p", { class: "note" }, answer.left_out) : null, result,
-        h("h2", {}, "Reproduce it"), copyable(answer.command), copyable(answer.python), h("div", { class: "tools" }, csvButton(answer.measure, answer.rows))];
-    } catch (error) { return [...head, h("p", { class: "problem" }, error.message)]; }
-  },
-
   async map(given) {
     const traits = Object.keys(overview.traits || {}), question = asked(given);
     const kinds = [["heat", "Raters: every two"], ["agreement", "Raters by agreement"], overview.axes > 1 && ["items", "Items on two axes"]].filter(Boolean);
@@ -741,7 +724,6 @@ const groupName = (group) => group.startsWith("rater=") ? group.slice(6) : group
 const wording = (question, item) => (question.ask || question.title).replaceAll(/\{(\w+)\}/g, (_, name) => item?.[name] ?? `[${name}]`);
 const interval = (row) => row.estimate === null || row.estimate === undefined ? "–" : h("span", {}, number(row.estimate), row.low === null ? "" : h("span", { class: "interval" }, ` ${number(row.low)} to ${number(row.high)}`));
 const facts = (row, compared) => [["disagreement", row.disagreement], [compared ? `distance of ${compared[0]} from ${compared[1]}` : "distance", row.distance]].filter(([, value]) => value !== null).map(([name, value]) => h("div", {}, `${name} `, h("b", {}, number(value)))).concat(row.declined ? [h("div", {}, `${counted(row.declined, "judgment")} without an answer`)] : []);
-const copyable = (text) => h("div", { class: "tools" }, h("pre", {}, text), button("Copy", (event) => { navigator.clipboard.writeText(text); event.target.textContent = "Copied"; }));
 
 // The text of an item: turns of a conversation as such, anything else as it is.
 function said(item) {
@@ -789,14 +771,14 @@ function call(one) {
 
 // ---- the page
 
-const NAMES = [["spectrum", "Spectrum"], ["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["measures", "Measures"], ["map", "Maps"], ["runs", "Runs"]];
+const NAMES = [["spectrum", "Spectrum"], ["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["map", "Maps"], ["runs", "Runs"]];
 
 const PART_OF = { item: "items", rater: "raters" };
 
-// The views that have something to show; a file holds no measures and no calls.
+// The views that have something to show; a file holds no calls.
 function tabs() {
   const compared = data ? data.compare.length : groupsOf().length > 1;
-  const there = { compare: compared, measures: !data, runs: overview.runs && !data };
+  const there = { compare: compared, runs: overview.runs && !data };
   const judged = overview.questions.length > 0;
   return NAMES.filter(([name]) => (name === "runs" ? there.runs || !judged : judged && (there[name] ?? true)));
 }
