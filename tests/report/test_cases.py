@@ -9,7 +9,7 @@ import pytest
 
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
-from vantage.report.cases import agreed, apart, conversations, declined, divided, unlike_people
+from vantage.report.cases import agreed, apart, conversations, divided, unlike_people
 from vantage.report.engine import Absent, Analysis
 from vantage.report.marks import words
 from vantage.report.parts import Table
@@ -80,19 +80,12 @@ def test_models_are_shown_where_they_part_from_people(analysis: Analysis) -> Non
     shown = unlike_people(analysis)
     assert shown["item"].to_list() == ["a"], "elsewhere models are no further away than people, or too few answered"
     assert shown["said"].to_list() == ["m0: 5, m1: 5"]
-    refused = declined(analysis)
-    assert refused.select("item", "models", "who").rows() == [
-        ("d", 2, "m0: refused, m1: refused"),
-        ("c", 1, "m1: refused"),
-    ]
-    assert refused["reply"][0] == "“I would rather not.”"
 
 
 def test_nobody_but_people(analysis: Analysis) -> None:
     alone = Analysis(analysis.people)
-    for function in (unlike_people, declined):
-        with pytest.raises(Absent):
-            function(alone)
+    with pytest.raises(Absent):
+        unlike_people(alone)
     one_person = Analysis(analysis.corpus.filter(rater=["p0", "m0", "m1"]))
     assert divided(one_person) is None
     with pytest.raises(Absent):  # one person has no distance from other people

@@ -246,19 +246,6 @@ def test_nobody_is_compared_with_themselves(explorer: Explorer, corpus: Corpus) 
         explorer.compare("people", "kind=person", "warm")
 
 
-def test_a_measure_is_the_one_of_reports_and_can_be_reproduced(explorer: Explorer, tmp_path: Path) -> None:
-    shown = explorer.measure("alpha", {"by": "question", "resamples": "50"})
-    assert shown["command"].split()[:3] == ["vantage", "measure", "alpha"]
-    assert "--by question" in shown["command"]
-    assert shown["python"] == "vantage.measures.alpha(corpus, resamples=50, by=['question'])"
-    assert "<table" in shown["html"]
-    assert "<svg" in shown["html"]
-    names = [one["name"] for one in explorer.measures()]
-    assert {"alpha", "ambiguity", "rater-quality"} <= set(names)
-    with pytest.raises(InputError, match="a whole number"):
-        explorer.measure("alpha", {"resamples": "many"})
-
-
 def test_maps(explorer: Explorer) -> None:
     with pytest.raises(InputError, match="two questions"):
         explorer.map("items")

@@ -28,7 +28,6 @@ REASONS: Final = 2
 SHOWN: Final = 4
 """How many conversations are shown."""
 UNIT: Final = ["item", "question"]
-NO_VALUE: Final = ("refused", "unparsed", "failed", "cut")
 
 
 def divided(analysis: Analysis) -> pl.DataFrame | None:
@@ -61,26 +60,6 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame:
     return listed.with_columns(said=pl.Series([_said(analysis.corpus, part) for part in parts]), why=why)
 
 
-def declined(analysis: Analysis) -> pl.DataFrame:
-    """The texts about which most models gave no answer, with what they said instead."""
-    status = pl.col("status").cast(pl.String)
-    without = analysis.corpus.judgments.filter(
-        pl.col("rater").is_in(others_of(analysis.corpus)), status.is_in(NO_VALUE)
-    ).with_columns(status)
-    units = there(without).group_by(UNIT).agg(pl.len().alias("times"), pl.col("rater").n_unique().alias("models"))
-    top = units.sort("models", "times", *UNIT, descending=[True, True, False, False]).head(LISTED)
-    texts, rows = text_of_items(analysis.corpus), []
-    for row in top.iter_rows(named=True):
-        mine = without.filter(item=row["item"], question=row["question"]).sort("rater")
-        statuses = mine.select("rater", "status").unique(maintain_order=True)
-        who = [f"{rater}: {how}" for rater, how in statuses.iter_rows()]
-        replies = mine["reply"].drop_nulls().to_list() if "reply" in mine.columns else []
-        reply = f"“{shortened(str(replies[0]), 200)}”" if replies else None
-        text = shortened(texts.get(row["item"], row["item"]), 280)
-        rows.append({**row, "text": text, "who": ", ".join(who[: REASONS * 3]), "reply": reply})
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
 def conversations(analysis: Analysis) -> list[Part] | None:
     """The conversations that divide people (or models, where nobody else judged) most, shown as such."""
     corpus = analysis.corpus
@@ -110,27 +89,18 @@ def apart(people: Corpus) -> pl.DataFrame:
 
 
 def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | None:
-    """For each item that a rater and two people answered: the rater's mean distance from a person, and theirs.
-
-    `squared` and `cubed` are moments of the difference of the two if any of those who answered were the rater.
-    """
+    """For each item that a rater and two people answered: the rater's mean distance from a person, and theirs."""
     given = answered(analysis.corpus).filter(pl.col("rater").is_in(list(raters)))
     if given.is_empty():
         return None
     mine = given.group_by("rater", *UNIT).agg(answers="value", answer=pl.col("value").mode().min())
     people = _of_each(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
     rows = mine.join(people, on=UNIT).join(apart(analysis.people), on=UNIT).sort("rater", *UNIT)
-    moments_of = []
-    for question, own, others in rows.select("question", "answers", "others").iter_rows():
-        scale, values = analysis.corpus.question(question).scale, np.array(others)
-        from_model = _distance(scale, np.array(own)[:, None], values).mean(axis=0)
-        # Everyone's distances from all others, the rater's first.
-        each = np.append(from_model.sum(), _distance(scale, values[:, None], values).sum(axis=1) + from_model)
-        rest = each.sum() / 2 - each
-        away = each / len(values) - rest / (len(values) * (len(values) - 1) / 2)
-        moments_of.append((float(from_model.mean()), float((away**2).mean()), float((away**3).mean())))
-    moments = pl.DataFrame(moments_of, schema=dict.fromkeys(("model", "squared", "cubed"), pl.Float64), orient="row")
-    return pl.concat([rows.select("rater", *UNIT, "apart", "n", "answer"), moments], how="horizontal")
+    far = [
+        float(_distance(analysis.corpus.question(question).scale, np.array(own)[:, None], np.array(others)).mean())
+        for question, own, others in rows.select("question", "answers", "others").iter_rows()
+    ]
+    return rows.select("rater", *UNIT, "apart", "n", "answer").with_columns(model=pl.Series(far, dtype=pl.Float64))
 
 
 def others_of(corpus: Corpus) -> list[str]:

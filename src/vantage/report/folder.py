@@ -25,7 +25,6 @@ from vantage.corpora.writers import csv_text
 from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
 from vantage.report.cells import as_json
-from vantage.report.charts import palette
 from vantage.report.latex import latex_table
 from vantage.report.ledger import Claim, ledger_frame
 from vantage.report.page import EXPLORER, page
@@ -80,8 +79,7 @@ class Report(Shown):
         folder = Path(folder)
         check(folder)
         result = self.result
-        colours = palette(result.figures)
-        files = {figure.name: drawn(figure.draw, colours) for figure in result.figures}
+        files = {figure.name: drawn(figure.draw) for figure in result.figures}
         tables: Stored = [(table.name, table.frame, {"tex": latex_table(table)}) for table in result.tables]
         figures: Stored = [(figure.name, figure.data, asdict(files[figure.name])) for figure in result.figures]
         for kind, parts, ours in (("tables", tables, TABLE_FILES), ("figures", figures, FIGURE_FILES)):
@@ -89,7 +87,7 @@ class Report(Shown):
         if self.explorer:
             put_text(folder / EXPLORER, self.explorer)
         svgs = {name: drawing.svg for name, drawing in files.items()}
-        narrow = {one.name: svg for one in result.figures if (svg := _narrow(one, colours))}
+        narrow = {one.name: svg for one in result.figures if (svg := _narrow(one))}
         text = page(self.record, result, svgs, narrow, explorer=EXPLORER if (folder / EXPLORER).is_file() else None)
         put_text(folder / PAGE, text)
         frame = ledger_frame(result.ledger)
@@ -108,14 +106,14 @@ class Report(Shown):
         put_text(folder / MANIFEST, json.dumps(data, ensure_ascii=False, indent=1, default=_plain) + "\n")
 
 
-def _narrow(figure: Figure, colours: Mapping[str, str]) -> str:
+def _narrow(figure: Figure) -> str:
     """The figure as phones see it; nothing where its labels leave no room for anything else."""
     if not figure.resizable:
         return ""
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="constrained_layout not applied")
-            svg = drawn(partial(figure.draw, COLUMN), colours, paper=False).svg
+            svg = drawn(partial(figure.draw, COLUMN), paper=False).svg
     except UserWarning:
         return ""
     wide = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)

@@ -20,17 +20,7 @@ LIBRARIES: Final = ("numpy", "polars", "scipy", "scikit-learn", "matplotlib")
 
 @dataclass
 class Record:
-    """A run of a study, as it is told in the methods section and kept in `study.json`.
-
-    Args:
-        study: The study's name; `corpus` for the plain report on a corpus.
-        state: `running` until the run ends; a folder that says so without a run was cut off.
-        reason: Why it was interrupted.
-        options: Every option of the study with the value used.
-        planned: How many judgments were planned, by rater.
-        counts: How many judgments there are, by rater and status.
-        missing: What is not there, one sentence each.
-    """
+    """A run of a study, as it is told in the methods section and kept in `study.json`."""
 
     study: str
     title: str

@@ -8,7 +8,7 @@ here, listed in `CHARTS`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,26 +16,25 @@ from vantage.errors import InputError
 from vantage.plugins import Plugins
 from vantage.report.cells import counted, minus, show
 from vantage.report.charts.frames import NothingToDraw, distinct
-from vantage.report.style import COLUMN, FAINT, PALETTE, assigned, canvas, figure_style, short
+from vantage.report.style import COLUMN, FAINT, canvas, figure_style, short
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as Drawing
 
-    from vantage.report.parts import Figure
 
 CHARTS: Final = {
-    "map": ("maps:group_map", "Map", "cluster"),
-    "points": ("points:points", "Points", "series"),
-    "shares": ("shares:shares", "Stacked bars", "part"),
-    "distribution": ("shares:distribution", "Distributions", ""),
-    "heat": ("heat:heat", "Heat map", ""),
-    "curve": ("curves:curve", "Curves", "series"),
-    "wright": ("wright:wright", "Wright map", ""),
-    "specifications": ("specifications:specifications", "Specification curve", ""),
-    "spectrum": ("spectrum:spectrum", "Spectrum", ""),
+    "map": ("maps:group_map", "Map"),
+    "points": ("points:points", "Points"),
+    "shares": ("shares:shares", "Stacked bars"),
+    "distribution": ("shares:distribution", "Distributions"),
+    "heat": ("heat:heat", "Heat map"),
+    "curve": ("curves:curve", "Curves"),
+    "wright": ("wright:wright", "Wright map"),
+    "specifications": ("specifications:specifications", "Specification curve"),
+    "spectrum": ("spectrum:spectrum", "Spectrum"),
 }
-"""Kinds of charts: where they are drawn, what they are called, and the option that names the column of colours."""
+"""Kinds of charts: where they are drawn, and what they are called."""
 _VALUE: Final = ("value", "rank", "y")
 """Options that name the column of what is drawn, the first that a chart has."""
 _NAMES: Final = ("category", "row", "column", "name", "stage", "sets", "part", "x", "series", "cluster", "panel")
@@ -90,17 +89,6 @@ def _empty() -> Drawing:
     where: dict[str, Any] = {"ha": "center", "va": "center", "transform": axes.transAxes}
     axes.text(0.5, 0.5, "There are no data to draw.", color=FAINT, **where)
     return figure
-
-
-def palette(figures: Iterable[Figure]) -> dict[str, str]:
-    """The colours of a report: every series keeps its own through all figures, and people have theirs."""
-    groups = []
-    for figure in figures:
-        column = figure.options.get(CHARTS.get(figure.chart, ("", "", ""))[2])
-        if column in figure.data.columns and not {"sequential", "colours"} & {*figure.options}:
-            names = figure.data[column].unique(maintain_order=True).to_list()
-            groups += [names] if len(names) <= len(PALETTE) else []
-    return assigned(groups)
 
 
 def in_words(kind: str, data: pl.DataFrame, options: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 
 from vantage.report.charts.frames import distinct, ends, groups, need, note
 from vantage.report.charts.labels import place_labels
-from vantage.report.style import FAINT, INK, MARKERS, PAGE, PALETTE, assigned, colours, markers, panels, short
+from vantage.report.style import FAINT, INK, PAGE, PALETTE, colours, markers, panels, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,12 +28,9 @@ def group_map(
     name: str = "group",
     cluster: str | None = None,
     panel: str | None = None,
-    x_label: str = "",
-    y_label: str = "",
     limits: tuple[float, float] | None = None,
     ghost: str | None = None,
     centres: bool = False,
-    cross: float | None = None,
     beside: int = 2,
     width: float = PAGE,
     height: float = 3.7,
@@ -43,7 +40,6 @@ def group_map(
     known, whole = frame.drop_nulls([x, y]), frame
     behind = known.filter(ghost) if ghost else known.clear()
     frame, known = (part.remove(ghost) if ghost else part for part in (frame, known))
-    sources = panel
     apart = max((len(distinct(part, cluster)) for _, part in groups(frame, panel)), default=0) > len(PALETTE)
     if apart:
         # More clusters than colours get a panel each.
@@ -53,7 +49,7 @@ def group_map(
     room = (limits, limits) if limits else (_span(whole, x), _span(whole, y))
     figure, all_axes, _ = panels(len(parts), width, height, beside, shared=False)
     clusters = distinct(frame, cluster)
-    colour, marker = _styles([distinct(part, cluster) for _, part in groups(frame, sources)])
+    colour, marker = colours(clusters), markers(clusters)
     for axes, (title, part) in zip(all_axes, parts, strict=True):
         _ghosts(axes, behind.filter(pl.col(panel) == title) if panel in behind.columns else behind, x, y, name)
         for kind, members in groups(part, cluster):
@@ -66,11 +62,8 @@ def group_map(
                 axes.plot([mean[0]], [mean[1]], marker="+", markersize=11, color=colour[kind], markeredgewidth=1.6)
         axes.grid(axis="both")
         axes.set(xlim=room[0], ylim=room[1])
-        if cross is not None:
-            axes.axhline(cross, color=FAINT, linewidth=0.8, zorder=1)
-            axes.axvline(cross, color=FAINT, linewidth=0.8, zorder=1)
-        axes.set_xlabel(short(x_label or x))
-        axes.set_ylabel(short(y_label or y))
+        axes.set_xlabel(short(x))
+        axes.set_ylabel(short(y))
         if panel is not None:
             axes.set_title(short(title, 46), loc="left")
     if cluster is not None and not apart:
@@ -82,23 +75,6 @@ def group_map(
         labels = [None if label is None else short(label, 40) for label in part[name]]
         place_labels(axes, part[x].to_list(), part[y].to_list(), labels)
     return figure
-
-
-def _styles(together: list[list[Any]]) -> tuple[dict[Any, str], dict[Any, str]]:
-    """Colours and markers of the clusters of each panel.
-
-    Of more clusters than colours, those share one that are in no panel together, and differ in their marker.
-    """
-    clusters = list(dict.fromkeys(kind for several in together for kind in several))
-    if len(clusters) <= len(PALETTE):
-        return colours(clusters), markers(clusters)
-    shades = assigned(together)
-    colour = {kind: shades.get(str(kind), PALETTE[0]) for kind in clusters}
-    shape: dict[Any, str] = {}
-    for kind in clusters:
-        alike = sum(colour[other] == colour[kind] for other in shape)
-        shape[kind] = MARKERS[(PALETTE.index(colour[kind]) + alike) % len(MARKERS)]
-    return colour, shape
 
 
 def _ghosts(axes: Axes, circles: pl.DataFrame, x: str, y: str, name: str) -> None:

@@ -179,11 +179,6 @@ const inside = {
     data.items[id].rows.forEach((one) => one.pictures[0]?.counts.forEach((times, at) => { others[at] += times; }));
     return { ...row, question: id, labels: question.labels, use, others_use: others, total: mine.length, ticks: question.ticks, listed: byNumber(mine, "size", true).slice(0, 200) };
   },
-  compare(given) {
-    const stored = data.compare.find((one) => one.one === given.one && one.other === given.other && one.question === asked(given));
-    if (!stored) throw new Error("This comparison is not in the file. Run vantage view on the corpus to compare any two groups.");
-    return stored;
-  },
   map: (given) => data.maps[given.kind === "items" ? "items" : `${given.kind} ${asked(given)}`],
 };
 
@@ -650,15 +645,14 @@ const views = {
 
   async compare(given) {
     const groups = groupsOf();
-    const first = data ? data.compare[0] : null;
     const [trait, values] = Object.entries(overview.traits || {}).find(([, several]) => several.length > 1) || [];
-    const begin = first ? [first.one, first.other] : overview.models?.length ? [`rater=${overview.models[0]}`, "people"] : trait ? [`${trait}=${values[0]}`, `${trait}=${values[1]}`] : [groups[groups.length - 1], "people"];
+    const begin = overview.models?.length ? [`rater=${overview.models[0]}`, "people"] : trait ? [`${trait}=${values[0]}`, `${trait}=${values[1]}`] : [groups[groups.length - 1], "people"];
     const one = given.one || begin[0], other = given.other || begin[1];
     const question = overview.questions.find((each) => each.id === asked(given)), names = groups.map((name) => [name, groupName(name)]);
     let answer = null, problem = "";
     try { answer = await ask("compare", { one, other, question: question.id, option: given.option }); } catch (error) { problem = error.message; }
     const form = controls("compare", given, [select("one", "Group", names, one), select("other", "against", names, other), questionSelect(given),
-      answer?.options.length > 2 && !data ? select("option", "Share of", answer.options.map((name) => [name, name]), answer.option) : null]);
+      answer?.options.length > 2 ? select("option", "Share of", answer.options.map((name) => [name, name]), answer.option) : null]);
     if (!answer) return [h("h1", {}, "Compare"), form, h("p", { class: "problem" }, problem)];
     const shown = answer.option ? (value) => percent(value) : (value) => number(value), more = answer.option ? `more often “${answer.option}”` : "higher", less = answer.option ? `less often “${answer.option}”` : "lower";
     const side = (rows, title) => h("section", {}, h("h2", {}, title), rows.length ? h("ol", { class: "rows" }, rows.map((row) => h("li", {},
@@ -713,7 +707,6 @@ const views = {
 
 // The groups of raters that can be compared.
 function groupsOf() {
-  if (data) return [...new Set(data.compare.flatMap((one) => [one.one, one.other]))];
   const kinds = Object.keys(overview.kinds || {}), traits = Object.entries(overview.traits || {});
   return ["people", ...(kinds.length > 1 ? kinds.map((kind) => `kind=${kind}`) : []), ...(overview.models || []).map((name) => `rater=${name}`),
     ...traits.flatMap(([name, values]) => values.map((value) => `${name}=${value}`)), ...(overview.conditions || []).filter(Boolean).map((name) => `condition=${name}`)];
@@ -775,10 +768,9 @@ const NAMES = [["spectrum", "Spectrum"], ["items", "Items"], ["raters", "Raters"
 
 const PART_OF = { item: "items", rater: "raters" };
 
-// The views that have something to show; a file holds no calls.
+// The views that have something to show; a file holds no tests and no calls.
 function tabs() {
-  const compared = data ? data.compare.length : groupsOf().length > 1;
-  const there = { compare: compared, runs: overview.runs && !data };
+  const there = { compare: !data && groupsOf().length > 1, runs: overview.runs && !data };
   const judged = overview.questions.length > 0;
   return NAMES.filter(([name]) => (name === "runs" ? there.runs || !judged : judged && (there[name] ?? true)));
 }
