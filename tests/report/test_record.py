@@ -1,13 +1,8 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
-import pytest
 
-from tests.report.made import made
 from vantage import demo_corpus
-from vantage.report.overview import corpus_report
 from vantage.report.record import Record, versions
 
 
@@ -40,10 +35,3 @@ def test_versions_name_vantage_python_and_libraries() -> None:
     found = versions(["no-such-library"])
     assert {"vantage", "python", "polars", "matplotlib"} <= set(found)
     assert "no-such-library" not in found
-
-
-@pytest.mark.slow
-def test_a_report_on_people_has_no_table_of_models(tmp_path: Path) -> None:
-    report = corpus_report(made(1, items=3, people=2))
-    assert report.record.asked == []
-    assert "The models that were asked" not in report.write(tmp_path / "out").read_text("utf-8")

@@ -17,8 +17,6 @@ from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.report.cells import shortened
 from vantage.report.distributions import answer_mark, counted_answers
 from vantage.report.engine import Analysis, there
-from vantage.report.marks import words
-from vantage.report.parts import Part, dialogue
 from vantage.scales import Scale, show_code
 
 LISTED: Final = 8
@@ -58,24 +56,6 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame:
     parts = [given.filter(item=item, question=question).sort("rater") for item, question in units_of]
     why = pl.Series([_quoted(part, named=True) for part in parts], dtype=pl.String)
     return listed.with_columns(said=pl.Series([_said(analysis.corpus, part) for part in parts]), why=why)
-
-
-def conversations(analysis: Analysis) -> list[Part] | None:
-    """The conversations that divide people (or models, where nobody else judged) most, shown as such."""
-    corpus = analysis.corpus
-    if "conversation" not in corpus.items.columns or not corpus.items.schema["conversation"].is_nested():
-        return None
-    listed = with_texts(analysis, _spread(_by_split(apart(analysis.people))))
-    shown: list[Part] = []
-    for row in [] if listed is None else listed.iter_rows(named=True):
-        item = corpus.items.row(by_predicate=pl.col("item") == row["item"], named=True)
-        turns = [(str(turn.get("speaker") or ""), str(turn.get("text") or "")) for turn in item["conversation"] or []]
-        if not turns or len(shown) == SHOWN:
-            continue
-        title = corpus.question(row["question"]).title or row["question"]
-        name = f"conversation-{len(shown) + 1}"
-        shown.append(dialogue(name, f"{title}: {words(row['answers'])}.", turns, str(item.get("text") or "")))
-    return shown or None
 
 
 def apart(people: Corpus) -> pl.DataFrame:

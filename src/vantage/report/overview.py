@@ -7,7 +7,7 @@ them. Raters who were excluded stay out and are named.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import polars as pl
@@ -195,21 +195,27 @@ def rater_heat(analysis: CorpusAnalysis) -> list[Part] | None:
 def careless(analysis: CorpusAnalysis) -> Data:
     """Agreement and mean answers with everyone who answered, and without those who stand out or were excluded."""
     why = {str(row["rater"]): _reason(row) for row in _excluded(analysis)}
-    quality = rater_quality(analysis).filter(pl.col("flags").list.len() > 0)
-    flagged = quality.explode("flags").unique(["rater", "flags"], maintain_order=True)
-    for name, flags in flagged.group_by("rater", maintain_order=True).agg("flags").iter_rows():
-        why.setdefault(str(name), "; ".join(flags))
-    everyone = there(analysis.everyone).filter(question=[one.id for one in there(analysis.with_distances).questions])
+    if analysis.with_distances is not None:
+        flagged = rater_quality(analysis).explode("flags").drop_nulls("flags").unique(["rater", "flags"])
+        for name, flags in flagged.sort("rater", "flags").group_by("rater", maintain_order=True).agg("flags").rows():
+            why.setdefault(str(name), "; ".join(flags))
+    everyone = there(analysis.everyone)
     rest = everyone.filter(pl.col("rater").is_in(list(why)).not_())
     if not why or answered(rest)["rater"].n_unique() < 2:
         raise Absent
+    how: dict[str, Any] = {"by": "question", "kinds": "all", "include_excluded": True, "seed": analysis.seed}
+    measures: dict[str, tuple[Callable[..., pl.DataFrame], Corpus | None]]
+    measures = {"alpha": (alpha, analysis.several), "mean": (mean, analysis.ordered)}
     keys, frames = ["question", "what"], []
-    for what, measured in {"alpha": alpha, "mean": mean}.items():
-        how: dict[str, Any] = {"by": "question", "kinds": "all", "include_excluded": True, "seed": analysis.seed}
+    for what, (measured, suited) in measures.items():
+        if suited is None:
+            continue
+        asked = suited.judgments["question"].unique(maintain_order=True).to_list()
         sides = []
         for side, part in (("with", everyone), ("without", rest)):
-            named = [pl.col(name).alias(f"{side}_{name}") for name in ("estimate", "low", "high", "raters")]
-            sides.append(measured(part, **how).select("question", pl.lit(what).alias("what"), *named))
+            frame = measured(part.filter(question=asked), **how).with_columns(what=pl.lit(what))
+            ends = [pl.col(name).alias(f"{side}_{name}") for name in ("estimate", "low", "high", "raters")]
+            sides.append(frame.select(*keys, *ends))
         frames.append(sides[0].join(sides[1], on=keys, how="left", maintain_order="left"))
     named = [f"{rater} ({reason})" for rater, reason in why.items()]
     further = f" and {counted(len(named) - NAMED, 'other')}" if len(named) > NAMED else ""

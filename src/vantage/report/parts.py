@@ -109,16 +109,6 @@ class Table(Shown):
 
     Columns named `estimate`, `low` and `high`, as measures give them, are folded into one; columns that say
     nothing in any row, and those that only make a row recomputable, are left out for people and kept in the files.
-
-    Args:
-        name: A short name in lower case with hyphens: the name of its files.
-        caption: One or two sentences: what the table shows, and of what.
-        frame: The data, all of them.
-        columns: How single columns are shown; a string is a title.
-        shown: Which columns people see, in this order; without it all that say something.
-        keys: The columns that name a row, for putting two runs side by side; without them the columns of text.
-        notes: What a reader must know besides.
-        published: Whether it sets published beside recomputed figures.
     """
 
     name: str
@@ -188,16 +178,7 @@ class Table(Shown):
 
 @dataclass(frozen=True)
 class Figure(Shown):
-    """A figure of a report: a kind of chart, the frame it is drawn from, and the options of the chart.
-
-    Args:
-        name: A short name in lower case with hyphens: the name of its files.
-        caption: What is drawn, of what, and what intervals mean.
-        alt: The figure in words, for those who cannot see it; without them its axes and ends are told (`in_words`).
-        chart: A name in `vantage.report.charts.CHARTS`.
-        data: What is drawn.
-        options: Keyword options of the chart, in the terms of JSON.
-    """
+    """A figure of a report: a kind of chart, the frame it is drawn from, and the options of the chart."""
 
     name: str
     caption: str
@@ -271,16 +252,7 @@ class Section(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Result(Shown):
-    """What a study has found.
-
-    Args:
-        sections: The report, in the order of reading.
-        findings: What to remember, most important first.
-        warnings: What must be known before anything is believed; shown at the top.
-        methods: Paragraphs on how it was done, besides the options, versions and counts that every report states.
-        references: Keys of the works behind its measures, in `vantage/measures/references.bib`.
-        ledger: Every statement that could be made, with its verdict.
-    """
+    """What a study has found."""
 
     sections: Sequence[Section]
     findings: Sequence[Finding] = ()

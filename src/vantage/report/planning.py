@@ -49,16 +49,6 @@ def frontier_figure(plan: Plan, budget: float | None = None) -> Figure:
     return Figure("frontier", caption, "", "curve", plan.budgeted, options)
 
 
-def curve_figure(plan: Plan) -> Figure:
-    """What is reached for more and more money, by answers per item."""
-    caption = (
-        f"The {plan.what} by what is spent, for some numbers of answers per item. The dashed line is the target, "
-        "the ring the chosen design."
-    )
-    options = {"x": "cost", "y": "value", "series": "answers_each", "label": plan.unit, "chosen": "chosen"}
-    return Figure("curve", caption, "", "curve", plan.curve, {**options, "reference": plan.target})
-
-
 def plan_report(plan: Plan, budget: float | None = None) -> Report:
     """A page with the tables and figures of a plan, ready to be written: `plan_report(plan).write("folder")`."""
     frontier = Written("The frontier", [], [frontier_figure(plan, budget)])
@@ -66,7 +56,10 @@ def plan_report(plan: Plan, budget: float | None = None) -> Report:
         if len(frame := getattr(plan, name)):
             frontier.parts += present(frame.select(SHOWN), VIEWS[name], name=name, keys=["per_item"]).parts
     sections = [_first("The design", plan, "choice", VIEWS, hidden=("verdict", "what")), frontier]
-    sections.append(Written("What more items bring", [], [curve_figure(plan)]))
+    caption = f"The {plan.what} by what is spent, for some numbers of answers per item; the dashed line is the target."
+    options = {"x": "cost", "y": "value", "series": "answers_each", "label": plan.unit, "chosen": "chosen"}
+    curve = Figure("curve", caption, "", "curve", plan.curve, {**options, "reference": plan.target})
+    sections.append(Written("What more items bring", [], [curve]))
     if len(plan.powered):
         how: dict[str, Any] = {"hidden": ["model_items"], "keys": ["rater"]}
         sections.append(Written.of("With the help of a model", plan.powered, VIEWS["powered"], "powered", 2, **how))

@@ -6,6 +6,7 @@ corpora are open, `source=NAME` is one of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -62,7 +63,7 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
         "shares": [part.round(4).tolist() for part in shares],
         "answers": [len(part) for part in both],
         "p": tested["p"],
-        "sentence": _of_option(label, means, tested, claim) if label else _sentence(mean, tested, claim),
+        "sentence": _said(tested, claim, label, means, mean),
         "higher": higher.head(size).fill_nan(None).to_dicts(),
         "lower": lower.head(size).fill_nan(None).to_dicts(),
         "points": rows.select("item", x="mean_other", y="mean").to_dicts() if not label and count <= 5000 else [],
@@ -145,31 +146,20 @@ def _tested(parts: dict[str, pl.DataFrame]) -> tuple[dict[str, Any], Claim]:
     return frame.row(0, named=True), settled(rule, frame)[0]  # type: ignore[arg-type]
 
 
-def _of_option(label: str, means: list[float], tested: dict[str, Any], claim: Claim) -> str:
-    """How often two groups give an answer."""
-    one, other = (f"{100 * mean:.1f} %" for mean in means)
-    said = f"“{label}” is {one} of the answers of {tested['first']} and {other} of those of {tested['second']}"
+def _said(tested: dict[str, Any], claim: Claim, label: str, means: Sequence[float], difference: float) -> str:
+    """What two groups answer, and what the ledger allows to say of their difference."""
+    one, other = tested["first"], tested["second"]
+    if label:
+        shares = [f"{100 * mean:.1f} %" for mean in means]
+        said = f"“{label}” is {shares[0]} of the answers of {one} and {shares[1]} of those of {other}"
+    else:
+        sides = {"above": "higher than", "below": "lower than"}.get(claim.verdict, "beside")
+        apart = difference if tested["difference"] is None else tested["difference"]
+        said = f"On average, the answers of {one} are {minus(f'{apart:+.2f} points')} {sides} those of {other}"
     if claim.p is None:
         return f"{said}, which is not tested: {tested['reason']}."
-    return f"{said}{'' if claim.claims else '; the two cannot be told apart'} ({_evidence(tested, claim)})."
-
-
-def _evidence(tested: dict[str, Any], claim: Claim) -> str:
     units = counted(tested["units"], "rater" if tested["unit"] == "rater" else "item")
     units += "" if tested["over"] in ("both", "raters") else ", about these raters alone"
     seen = "" if claim.claims or claim.seen is None else f"; a difference of {claim.seen:.2f} would have been seen"
-    return f"p {'' if tested['p'] < 0.001 else '= '}{p_value(tested['p'])}, {units}{seen}"
-
-
-def _sentence(mean: float, tested: dict[str, Any], claim: Claim) -> str:
-    """What the difference allows to say."""
-    one, other = tested["first"], tested["second"]
-    difference = mean if tested["difference"] is None else tested["difference"]
-    what = minus(f"{difference:+.2f} points")
-    if claim.p is None:
-        return f"On average, {one} and {other} differ by {what}, which is not tested: {tested['reason']}."
-    what += f", {_evidence(tested, claim)}"
-    if not claim.claims:
-        return f"On average, the answers of {one} and {other} cannot be told apart ({what})."
-    side = "higher" if claim.verdict == "above" else "lower"
-    return f"On average, the answers of {one} are {side} than those of {other} ({what})."
+    alike = "" if claim.claims else "; the two cannot be told apart"
+    return f"{said}{alike} (p {'' if tested['p'] < 0.001 else '= '}{p_value(tested['p'])}, {units}{seen})."

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 VIEWS: Final = (
     *("overview", "spectrum", "items", "item", "raters", "rater", "compare"),
-    *("runs", "calls", "map"),
+    *("calls", "map"),
 )
 """What a page may ask for; each is a method of `Explorer`."""
 SIZE: Final = 50
@@ -105,7 +105,7 @@ class Explorer:
         base = {
             "stamp": stamp,
             "paths": [{"name": one.name, "report": one.report is not None} for one in self.opened],
-            "runs": self.calls_of.count() if any(one.store and one.store.is_file() for one in self.opened) else 0,
+            "calls": any(one.store and one.store.is_file() for one in self.opened),
         }
         if self._corpus is None:
             return {**base, "judgments": 0, "questions": [], "items": 0, "raters": 0}
@@ -181,18 +181,9 @@ class Explorer:
     ) -> dict[str, Any]:
         """Every text as a column, from one end of the scale to the other; of many texts, neighbours as one.
 
-        Args:
-            question: The question.
-            rater: The group by whose answers texts are sorted; the first without it.
-            condition: The condition.
-            trait: The trait by which people are apart.
-            among: Raters who are a group of their own, by whose answers texts are sorted.
-            one: A corpus, condition, model or other group whose Spectrum stands alone, as `compare` names it.
-            other: A second one beside it, of the texts that both judged and in the same order.
-            search: Words that the texts hold.
-            where: Values of columns that the texts have.
-            start: The place in the order from which on texts are drawn.
-            end: The place up to which they are.
+        `rater` is the group by whose answers texts are sorted, `among` chosen raters who are a group of their own and
+        sort them. `one` and `other` are groups as `compare` names them (a corpus, a condition, a model …) whose
+        Spectra stand beside each other: of the texts that both judged, in the order of the first.
         """
         asked = self.question(question)
         names = [name or "everyone" for name in (one, other)][: 2 if other else 1] if one or other else []
@@ -279,11 +270,6 @@ class Explorer:
         from vantage.view.comparing import compared
 
         return compared(self.included, self.question(question), one, other, size, option)
-
-    def runs(self) -> dict[str, Any]:
-        """The runs of the stores: calls, cost, speed, failures by reason, replies by rule."""
-        self.refresh()
-        return self.calls_of.summary(self._corpus)
 
     def calls(self, item: str = "", rater: str = "", run: int | None = None, page: int = 0) -> dict[str, Any]:
         """Stored calls with prompt and reply: of an item, of a rater, of a run."""

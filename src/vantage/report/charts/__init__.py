@@ -97,7 +97,7 @@ def in_words(kind: str, data: pl.DataFrame, options: Mapping[str, Any]) -> str:
     >>> import polars as pl
     >>> frame = pl.DataFrame({"question": ["trust", "skill"], "estimate": [0.6, -0.2]})
     >>> in_words("points", frame, {"category": "question", "label": "alpha"})
-    'Points: alpha by question (trust, skill). 2 points; the lowest is −0.200 (skill) and the highest is 0.600 (trust).'
+    'Points: alpha by question (trust, skill). 2 points; the lowest is −0.200 and the highest is 0.600.'
     """
     defaults = {name: one.default for name, one in inspect.signature(chart(kind)).parameters.items()}
     given = {**defaults, **options}
@@ -105,7 +105,7 @@ def in_words(kind: str, data: pl.DataFrame, options: Mapping[str, Any]) -> str:
     by = [given[option] for option in _NAMES if given.get(option) in data.columns and given[option] != value]
     about = given.get("label") or given.get("y_label") or value
     text = f"{CHARTS[kind][1] if kind in CHARTS else kind}: {short(about)}{_listed(data, by)}."
-    return minus(f"{text} {_ends(data, value, by)}")
+    return minus(f"{text} {_ends(data, value)}")
 
 
 def _listed(data: pl.DataFrame, by: list[str]) -> str:
@@ -117,18 +117,9 @@ def _listed(data: pl.DataFrame, by: list[str]) -> str:
     return f" by {', '.join(parts)}" if parts else ""
 
 
-def _ends(data: pl.DataFrame, value: str, by: list[str]) -> str:
-    known = data.drop_nulls(value) if value in data.columns else data.clear()
-    if known.is_empty() or not known[value].dtype.is_numeric():
+def _ends(data: pl.DataFrame, value: str) -> str:
+    known = data[value].drop_nulls() if value in data.columns else data.clear().to_series()
+    if known.is_empty() or not known.dtype.is_numeric():
         return "There are no data."
-    ends = []
-    if len(known) == 1:
-        return f"1 point; it is {show(float(known[value][0]))}{_named(known, by, 0)}."
-    for word, row in (("lowest", known[value].arg_min()), ("highest", known[value].arg_max())):
-        ends.append(f"the {word} is {show(float(known[value][row or 0]))}{_named(known, by, row or 0)}")
-    return f"{counted(len(known), 'point')}; {' and '.join(ends)}."
-
-
-def _named(known: pl.DataFrame, by: list[str], row: int) -> str:
-    names = ", ".join(short(known[column][row]) for column in by if not known[column].dtype.is_float())
-    return f" ({names})" if names else ""
+    low, high = (show(float(end)) for end in (known.to_numpy().min(), known.to_numpy().max()))
+    return f"{counted(len(known), 'point')}; the lowest is {low} and the highest is {high}."

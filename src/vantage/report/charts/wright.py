@@ -1,9 +1,8 @@
 """The Wright map: raters and items side by side on one ruler of logits, with the thresholds between answers.
 
-Up to `NAMED` raters or items are drawn one by one, with their names and intervals; more become a histogram with the
-typical interval beside it, and only the outermost are named. Models, personas and trained raters share a panel while
-there are few, and have one for each kind beyond, so that models keep their names beside a crowd of personas. Questions
-and conditions have panels of their own.
+Up to `NAMED` raters or items are drawn one by one, with their names and intervals; more become a histogram of which only
+the outermost are named. Models, personas and trained raters share a panel while there are few, and have one for each
+kind beyond. Questions and conditions have panels of their own.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ def _single(
 
 
 def _crowd(axes: Axes, part: pl.DataFrame, colour: str, *, mirrored: bool) -> None:
-    """A histogram along the ruler, with the outermost named and the typical interval beside it."""
+    """A histogram along the ruler, with the outermost named."""
     ordered = part.sort("estimate")
     values, names = ordered["estimate"].to_numpy(), [short(name, NAME) for name in ordered["name"]]
     most = float(max(axes.hist(values, bins=30, orientation="horizontal", color=colour, alpha=0.7, rwidth=0.9)[0]))
@@ -115,9 +114,4 @@ def _crowd(axes: Axes, part: pl.DataFrame, colour: str, *, mirrored: bool) -> No
     beside = -4 if mirrored else 4
     note(axes, "\n".join(names[:OUTERMOST]), (0, values[0]), (beside, -4), va="top", **across)
     note(axes, "\n".join(names[: -OUTERMOST - 1 : -1]), (0, values[-1]), (beside, 4), va="bottom", **across)
-    if {"low", "high"} <= set(part.columns):
-        half, middle = float((ordered["high"] - ordered["low"]).to_numpy().mean() / 2), float(np.median(values))
-        axes.errorbar([1.12 * most], [middle], yerr=[half], color=colour, linewidth=1.1, marker="o", markersize=3)
-        below: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 6.8, "color": FAINT}
-        note(axes, "typical interval", (1.12 * most, middle - half), (0, -3), **below)
-    axes.set_xlim((1.4 * most, 0) if mirrored else (0, 1.4 * most))
+    axes.set_xlim((1.2 * most, 0) if mirrored else (0, 1.2 * most))

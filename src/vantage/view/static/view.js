@@ -691,17 +691,11 @@ const views = {
     return [...head, heat(coloured, given.trait, among, changed), map.left_out ? h("p", { class: "note" }, `${counted(map.left_out, "rater")} not shown (those with fewest answers).`) : null, below];
   },
 
-  async runs(given) {
-    const answer = await ask("runs");
-    if (!answer.runs.length) return [h("h1", {}, "Runs"), h("p", {}, "No calls are stored beside what you opened.")];
-    const time = (value) => new Date(value * 1000).toLocaleString();
-    const calls = given.run ? await ask("calls", { run: given.run, page: given.page }) : null;
-    return [h("h1", {}, "Runs"),
-      table([{ title: "run", number: true }, "state", "changed", "model", ...["requests", "answered", "found stored", "failed", "missing", "retries", "ms per call", "tokens in", "tokens out", "cost"].map((title) => ({ title, number: true }))],
-        answer.runs.map((row) => [link("runs", { run: row.run }, String(row.run)), row.state, time(row.changed), row.model, count(row.requests), count(row.answered), count(row.stored), count(row.failed), count(row.missing), count(row.retries), number(row.milliseconds, 0), count(row.prompt_tokens), count(row.completion_tokens), row.cost === null ? "not known" : number(row.cost, 4)]), "Runs"),
-      answer.failures.length ? [h("h2", {}, "Failures by reason"), table(["reason", { title: "calls", number: true }], answer.failures.map(([reason, times]) => [reason, count(times)]), "Failures")] : null,
-      answer.rules.length ? [h("h2", {}, "Replies by the rule that read them"), table(["rater", "rule", "status", { title: "replies", number: true }], answer.rules.map((row) => [row.rater, row.rule, row.status, count(row.replies)]), "Rules")] : null,
-      calls ? [h("h2", {}, `Calls of run ${given.run}`), ...calls.calls.map(call), calls.more || given.page > 0 ? h("p", { class: "pages" }, given.page > 0 ? link("runs", { ...given, page: given.page - 1 }, "← Previous") : null, calls.more ? link("runs", { ...given, page: Number(given.page || 0) + 1 }, "Next →") : null) : null] : null].flat(2);
+  async calls(given) {
+    const answer = await ask("calls", given);
+    if (!answer.calls.length) return [h("h1", {}, "Calls"), h("p", {}, "No calls are stored beside what you opened.")];
+    return [h("h1", {}, "Calls"), h("p", { class: "note" }, "What models were asked and what they said, failures last. `vantage runs` says what each run cost."), ...answer.calls.map(call),
+      h("p", { class: "pages" }, answer.page > 0 ? link("calls", { ...given, page: answer.page - 1 }, "← Previous", { rel: "prev" }) : null, answer.more ? link("calls", { ...given, page: answer.page + 1 }, "Next →", { rel: "next" }) : null)];
   },
 };
 
@@ -764,15 +758,15 @@ function call(one) {
 
 // ---- the page
 
-const NAMES = [["spectrum", "Spectrum"], ["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["map", "Maps"], ["runs", "Runs"]];
+const NAMES = [["spectrum", "Spectrum"], ["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["map", "Maps"], ["calls", "Calls"]];
 
 const PART_OF = { item: "items", rater: "raters" };
 
 // The views that have something to show; a file holds no tests and no calls.
 function tabs() {
-  const there = { compare: !data && groupsOf().length > 1, runs: overview.runs && !data };
+  const there = { compare: !data && groupsOf().length > 1, calls: overview.calls && !data };
   const judged = overview.questions.length > 0;
-  return NAMES.filter(([name]) => (name === "runs" ? there.runs || !judged : judged && (there[name] ?? true)));
+  return NAMES.filter(([name]) => (name === "calls" ? there.calls || !judged : judged && (there[name] ?? true)));
 }
 
 function parsed() {
