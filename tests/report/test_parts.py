@@ -63,7 +63,7 @@ def test_a_table_names_a_column_it_does_not_have() -> None:
 
 def test_a_figure_without_words_tells_its_axes_and_ends() -> None:
     told = Figure("a", "c", chart="points", data=frame(), options={"category": "question"}).in_words
-    assert told == "Points: estimate by question (trust, skill). 1 point; it is 0.597 (trust)."
+    assert told == "Points: estimate by question (trust, skill). 1 point; it is 0.597."
 
 
 def test_a_dialogue_marks_what_was_judged_where_it_is_said() -> None:

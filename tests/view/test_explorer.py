@@ -467,7 +467,7 @@ def test_groups_of_a_few_people_do_not_differ_because_people_do() -> None:
         Instrument.of_questions("x", "X", {"warm": Scale.points(1, 7)}),
     )
     explorer = Explorer([], lambda: corpus)
-    assert "are lower than those of raters with true b" in explorer.compare("true=a", "true=b", "warm")["sentence"]
+    assert "points lower than those of raters with true b" in explorer.compare("true=a", "true=b", "warm")["sentence"]
     assert "cannot be told apart" in explorer.compare("random=a", "random=b", "warm")["sentence"]
     few = Explorer([], lambda: corpus.filter(rater=["r0", "r1", "r2", "r3"]))
     assert "which is not tested" in few.compare("true=a", "true=b", "warm")["sentence"]

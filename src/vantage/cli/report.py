@@ -140,7 +140,7 @@ def view(
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
     where: Where = None,
 ) -> None:
-    """Look at every judgment: items, raters, comparisons, measures, runs and maps.
+    """Look at every judgment: the Spectrum, items, raters, comparisons, maps and calls.
 
     The page follows a run or a study that is under way. Nobody else can open it: the link works once, on this machine.
     """

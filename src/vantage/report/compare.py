@@ -91,7 +91,11 @@ def _claims(results: Sequence[Result], labels: Sequence[str]) -> Written:
         result="{estimate}, 95 % CI {low} to {high}{size}",
     )
     opening = pl.DataFrame([row for key, row in rows.items() if key in said], schema=frame.schema)
-    statements = [(statement(rule, opening, Words(by=("of",), table="claims")), 1)] if len(opening) else []
+    statements = (
+        [(statement(rule, opening, Words(by=("of",), table="claims"), family="Do the two differ?"), 1)]
+        if len(opening)
+        else []
+    )
     return Written(title, text, [Table("claims", caption, frame, columns, shown, ("estimand", "name"))], statements)
 
 

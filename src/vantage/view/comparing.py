@@ -153,9 +153,11 @@ def _said(tested: dict[str, Any], claim: Claim, label: str, means: Sequence[floa
         shares = [f"{100 * mean:.1f} %" for mean in means]
         said = f"“{label}” is {shares[0]} of the answers of {one} and {shares[1]} of those of {other}"
     else:
-        sides = {"above": "higher than", "below": "lower than"}.get(claim.verdict, "beside")
+        side = {"above": "higher", "below": "lower"}.get(claim.verdict, "")
         apart = difference if tested["difference"] is None else tested["difference"]
-        said = f"On average, the answers of {one} are {minus(f'{apart:+.2f} points')} {sides} those of {other}"
+        said = f"On average, the answers of {one} are {abs(apart):.2f} points {side} than those of {other}"
+        if not side:
+            said = f"On average, the answers of {one} and {other} differ by {minus(f'{apart:+.2f} points')}"
     if claim.p is None:
         return f"{said}, which is not tested: {tested['reason']}."
     units = counted(tested["units"], "rater" if tested["unit"] == "rater" else "item")

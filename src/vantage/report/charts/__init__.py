@@ -122,4 +122,5 @@ def _ends(data: pl.DataFrame, value: str) -> str:
     if known.is_empty() or not known.dtype.is_numeric():
         return "There are no data."
     low, high = (show(float(end)) for end in (known.to_numpy().min(), known.to_numpy().max()))
-    return f"{counted(len(known), 'point')}; the lowest is {low} and the highest is {high}."
+    said = f"the lowest is {low} and the highest is {high}" if len(known) > 1 else f"it is {low}"
+    return f"{counted(len(known), 'point')}; {said}."

@@ -1,8 +1,8 @@
 """The Wright map: raters and items side by side on one ruler of logits, with the thresholds between answers.
 
-Up to `NAMED` raters or items are drawn one by one, with their names and intervals; more become a histogram of which only
-the outermost are named. Models, personas and trained raters share a panel while there are few, and have one for each
-kind beyond. Questions and conditions have panels of their own.
+Up to `NAMED` raters or items are drawn one by one, with their names and intervals; more become a histogram of which
+only the outermost are named. Models, personas and trained raters share a panel while there are few, and have one for
+each kind beyond. Questions and conditions have panels of their own.
 """
 
 from __future__ import annotations
