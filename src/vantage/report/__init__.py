@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from vantage.report.folder import put_text as put_text
     from vantage.report.ledger import Claim as Claim
     from vantage.report.ledger import settle as settle
-    from vantage.report.likeness import Likeness as Likeness
     from vantage.report.page import EXPLORER as EXPLORER
     from vantage.report.parts import Column as Column
     from vantage.report.parts import Figure as Figure
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from vantage.report.parts import cell_text as cell_text
     from vantage.report.published import Published as Published
     from vantage.report.published import published_table as published_table
+    from vantage.report.rater_distances import RaterDistances as RaterDistances
     from vantage.report.record import made_at_once as made_at_once
     from vantage.report.sentences import Words as Words
     from vantage.report.sentences import statement as statement
@@ -55,7 +55,7 @@ _WITHIN = {
     **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
     **dict.fromkeys(("COLUMNS", "Spectrum", "colours_of", "division"), "vantage.report.spectrum"),
     "Against": "vantage.measures.presentation",
-    "Likeness": "vantage.report.likeness",
+    "RaterDistances": "vantage.report.rater_distances",
     **dict.fromkeys(("as_json", "counted", "printable"), "vantage.report.cells"),
     "EXPLORER": "vantage.report.page",
     "write_card": "vantage.report.card",

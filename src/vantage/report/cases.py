@@ -1,7 +1,7 @@
 """Cases that people can read: texts with the distribution of people's answers, what models said of them, and reasons.
 
 The functions can be called by any recipe: `divided` and `agreed` are about people, `unlike_people` and `declined` about
-models, personas and trained raters beside them, and `conversations` shows the texts that are dialogues as such.
+models, personas and trained raters beside them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ LISTED: Final = 8
 """How many texts a table of texts has."""
 REASONS: Final = 2
 """How many reasons stand beside a text."""
-SHOWN: Final = 4
-"""How many conversations are shown."""
 UNIT: Final = ["item", "question"]
 
 

@@ -91,11 +91,8 @@ def _claims(results: Sequence[Result], labels: Sequence[str]) -> Written:
         result="{estimate}, 95 % CI {low} to {high}{size}",
     )
     opening = pl.DataFrame([row for key, row in rows.items() if key in said], schema=frame.schema)
-    statements = (
-        [(statement(rule, opening, Words(by=("of",), table="claims"), family="Do the two differ?"), 1)]
-        if len(opening)
-        else []
-    )
+    words, family = Words(by=("of",), table="claims"), "Do the two differ?"
+    statements = [(statement(rule, opening, words, family=family), 1)] if len(opening) else []
     return Written(title, text, [Table("claims", caption, frame, columns, shown, ("estimand", "name"))], statements)
 
 

@@ -26,9 +26,9 @@ from vantage.report.cells import counted
 from vantage.report.distributions import answer_mark, counted_answers, number
 from vantage.report.engine import Absent, Data, there
 from vantage.report.folder import Report
-from vantage.report.likeness import Likeness
 from vantage.report.marks import Mark
 from vantage.report.parts import Figure, Part, Result
+from vantage.report.rater_distances import RaterDistances
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
 from vantage.report.ruler import wright_maps
@@ -172,7 +172,7 @@ def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:
 def rater_heat(analysis: CorpusAnalysis) -> list[Part] | None:
     """How often every two raters agree about the first question, models among people, those alike side by side."""
     for question, _ in counted_answers(analysis.corpus):
-        alike = Likeness.of(analysis.corpus, question, HEAT)
+        alike = RaterDistances.of(analysis.corpus, question, HEAT)
         if len(alike.raters) < LEAST:
             continue
         kinds = alike.raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows()

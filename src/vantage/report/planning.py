@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import polars as pl
-
 from vantage.measures import View
 from vantage.planning.plan import VIEWS, Plan
 from vantage.recruit.rehearsal.results import VIEWS as REHEARSED
@@ -78,8 +76,6 @@ def rehearsal_report(made: Rehearsal) -> Report:
     for name, title in TITLES.items():
         if len(frame := getattr(made, name)):
             sections.append(Written.of(title, frame, REHEARSED[name], name, 2, keys=[frame.columns[0]]))
-            if name == "outcomes":
-                sections[-1].parts += _minutes(made)
     return _page("rehearsal", f"A rehearsal of {made.study}", sections, REHEARSED["reliability"].sources)
 
 
@@ -92,14 +88,3 @@ def _first(title: str, of: Plan | Rehearsal, name: str, views: Mapping[str, View
 def _page(kind: str, title: str, sections: list[Written], sources: Sequence[str]) -> Report:
     written, findings, _ = decided(sections)
     return Report(made_at_once(kind, title), Result(written, findings, references=[*sources, *ALWAYS]))
-
-
-def _minutes(made: Rehearsal) -> list[Figure]:
-    """The durations of those who finished, from the fastest to the slowest."""
-    times = made.people.filter(outcome="finished").select("minutes").sort("minutes")
-    if len(times) < 2:
-        return []
-    share = pl.int_range(1, pl.len() + 1) / pl.len()
-    caption = "The share of people who finish within so many minutes."
-    options = {"x": "minutes", "y": "share", "x_label": "minutes", "label": "share who finished"}
-    return [Figure("minutes", caption, "", "curve", times.with_columns(share.alias("share")), options)]

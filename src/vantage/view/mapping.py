@@ -13,7 +13,7 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.intervals import student
 from vantage.measures.ratings import Floats
-from vantage.report import Likeness
+from vantage.report import RaterDistances
 
 POINTS: Final = 4000
 """A map shows at most so many points; beyond, it says how many were left out."""
@@ -103,8 +103,8 @@ def heat(corpus: Corpus, question: Question) -> dict[str, Any]:
     }
 
 
-def _alike(corpus: Corpus, question: Question, most: int) -> Likeness:
-    alike = Likeness.of(corpus, question, most)
+def _alike(corpus: Corpus, question: Question, most: int) -> RaterDistances:
+    alike = RaterDistances.of(corpus, question, most)
     if len(alike.raters) < 3:
         raise InputError("a map of raters needs three of them", remedy="look at the list of raters")
     return alike

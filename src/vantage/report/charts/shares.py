@@ -28,7 +28,6 @@ def shares(
     order: Sequence[Any] = (),
     colours: Sequence[str] = (),
     label: str = "share",
-    sequential: bool = False,
     bipolar: bool = False,
     width: float = PAGE,
 ) -> Drawing:
@@ -40,7 +39,7 @@ def shares(
     names = distinct(frame, category)
     kinds = [kind for kind in order if kind in set(frame[part])] or distinct(frame, part)
     figure, (axes,) = canvas(width, 0.9 + 0.27 * len(names))
-    steps = sequential or len(kinds) > len(PALETTE)
+    steps = len(kinds) > len(PALETTE)
     colour = scale_colours(kinds, ordered=steps, bipolar=bipolar) | dict(zip(order, colours, strict=bool(colours)))
     table = np.zeros((len(names), len(kinds)))
     for name, kind, amount in frame.select(category, part, value).iter_rows():

@@ -14,7 +14,7 @@ from vantage.measures.ratings import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class RaterDistances:
     """The raters of a question, people and models alike, and how far each two of them are apart."""
 
     raters: pl.DataFrame
@@ -26,7 +26,7 @@ class Likeness:
         """The raters with most answers, in the order of the corpus.
 
         >>> from vantage import demo_corpus
-        >>> alike = Likeness.of(demo_corpus(), demo_corpus().questions[0], 4)
+        >>> alike = RaterDistances.of(demo_corpus(), demo_corpus().questions[0], 4)
         >>> alike.apart.shape, alike.raters["rater"].gather(alike.order.tolist()).n_unique()
         ((4, 4), 4)
         """
