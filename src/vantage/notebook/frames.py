@@ -24,18 +24,10 @@ _LARGE: Final = (pl.Int128, pl.UInt128)
 class ResultFrame(pl.DataFrame):
     """The result of a measure: a table that shows its estimate and interval first, after the names of its rows.
 
-    Polars hides the columns in the middle. What makes a row recomputable, and what is null in all rows, is not printed.
+    Polars hides the columns in the middle; what makes a row recomputable, and what is null in all rows, is not printed.
 
-    >>> row = {"question": "trust", "items": 9, "estimate": 0.6, "low": 0.5, "high": 0.7, "options": "{}"}
-    >>> ResultFrame([row])
-    shape: (1, 5)
-    ┌──────────┬──────────┬─────┬──────┬───────┐
-    │ question ┆ estimate ┆ low ┆ high ┆ items │
-    │ ---      ┆ ---      ┆ --- ┆ ---  ┆ ---   │
-    │ str      ┆ f64      ┆ f64 ┆ f64  ┆ i64   │
-    ╞══════════╪══════════╪═════╪══════╪═══════╡
-    │ trust    ┆ 0.6      ┆ 0.5 ┆ 0.7  ┆ 9     │
-    └──────────┴──────────┴─────┴──────┴───────┘
+    >>> ResultFrame({"items": [9], "by": ["a"], "estimate": [0.6], "low": [0.5], "high": [0.7]}).seen().columns
+    ['by', 'estimate', 'low', 'high', 'items']
     """
 
     def __str__(self) -> str:

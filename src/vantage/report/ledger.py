@@ -160,20 +160,15 @@ def quantile(probability: float, units: float | None = None) -> float:
     return float(stdtrit(_freedom(units), probability))
 
 
-_FIRST: Final = ("family", "exploratory", "question", "estimand", "population", "name", "verdict", "opens")
-"""What the ledger begins with; the numbers follow."""
-
-
 def ledger_frame(claims: Iterable[Claim]) -> pl.DataFrame:
     """The ledger as a table: one row per statement, without what only finds a row in its table again."""
+    first = ("family", "exploratory", "question", "estimand", "population", "name", "verdict", "opens")
+    inner = ("rule", "after", "columns", "part", "limits")
     kinds = {"verdict": "str", **Claim.__annotations__}
-    order = dict.fromkeys([*_FIRST, *(name for name in kinds if name not in _INNER)])
-    schema = {name: _TYPES.get(kinds[name], pl.String) for name in order}
+    order = dict.fromkeys([*first, *(name for name in kinds if name not in inner)])
+    types = {"float | None": pl.Float64, "int | None": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
+    schema = {name: types.get(kinds[name], pl.String) for name in order}
     return pl.DataFrame([_row(claim) for claim in claims], schema=schema, strict=False)
-
-
-_TYPES: Final = {"float | None": pl.Float64, "int | None": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
-_INNER: Final = ("rule", "after", "columns", "part", "limits")
 
 
 def _row(claim: Claim) -> dict[str, Any]:

@@ -1,10 +1,6 @@
 """The parts of a report in a notebook: a cell that gives a table, a figure, a section or a result shows it.
 
 Figures are drawings whose ink has the page's own colour; `Figure.draw()` gives the Matplotlib object.
-
->>> import polars as pl
->>> "&lt;b&gt;" in shown(Table("a", "Of <b>.", pl.DataFrame({"x": [1]})))
-True
 """
 
 from __future__ import annotations

@@ -184,9 +184,9 @@ def rater_heat(analysis: CorpusAnalysis) -> list[Part] | None:
         ]
         of = question.title or question.id
         caption = (
-            f"Agreement of every two raters about {of}: 1 less how far their answers to the same texts are apart, "
+            f"Agreement of every two raters about {of}: 1 less how far apart their answers to the same texts are, as "
         )
-        caption += "as a share of the scale. Raters who answer alike stand side by side."
+        caption += "a share of the scale. Raters who answer alike stand side by side."
         options = {"row": "rater", "column": "other", "value": "agreement", "label": "agreement"}
         return [Figure("rater-heat", caption, "", "heat", pl.DataFrame(cells), options)]
     return None
@@ -194,7 +194,8 @@ def rater_heat(analysis: CorpusAnalysis) -> list[Part] | None:
 
 def careless(analysis: CorpusAnalysis) -> Data:
     """Agreement and mean answers with everyone who answered, and without those who stand out or were excluded."""
-    why = {str(row["rater"]): _reason(row) for row in _excluded(analysis)}
+    out = analysis.left_out.to_dicts() if analysis.left_out is not None else []
+    why = {str(row["rater"]): _reason(row) for row in out}
     if analysis.with_distances is not None:
         flagged = rater_quality(analysis).explode("flags").drop_nulls("flags").unique(["rater", "flags"])
         for name, flags in flagged.sort("rater", "flags").group_by("rater", maintain_order=True).agg("flags").rows():
@@ -220,10 +221,6 @@ def careless(analysis: CorpusAnalysis) -> Data:
     named = [f"{rater} ({reason})" for rater, reason in why.items()]
     further = f" and {counted(len(named) - NAMED, 'other')}" if len(named) > NAMED else ""
     return Data(pl.concat(frames), {"careless": f"{'; '.join(named[:NAMED])}{further}"})
-
-
-def _excluded(analysis: CorpusAnalysis) -> list[dict[str, Any]]:
-    return [] if analysis.left_out is None else analysis.left_out.to_dicts()
 
 
 def _reason(row: dict[str, Any]) -> str:

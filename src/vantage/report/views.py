@@ -1,17 +1,6 @@
 """From a result and its view to the parts of a report: a table, a figure, and statements.
 
 The caption is built from the options that were really used.
-
->>> from vantage import demo_corpus
-
->>> from vantage.measures import alpha
->>> from vantage.measures import registry
->>> frame = alpha(demo_corpus(), by="question", resamples=50)
->>> shown = present(frame, registry()["alpha"].view, name="alpha", by=["question"], who="9 people")
->>> shown.parts[0].caption.split(", with ")[0]
-"Krippendorff's alpha (ordinal level) of 9 people by question"
->>> shown.parts[0].caption.split(", with ")[1]
-'95 % intervals over items and raters (50 resamples).'
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "points": ("points", {"category": "name", "series": "series", "reference": 0.0, "reference_label": HOSTILE}),
     "bars": ("points", {"category": "name", "series": "series", "bars": True, "limits": (0, 1)}),
     "shares": ("shares", {"category": "name", "part": "series", "value": "count", "order": ["model", "people"]}),
-    "scale": ("shares", {"category": "name", "part": "x", "value": "count", "sequential": True}),
+    "scale": ("shares", {"category": "name", "part": "x", "value": "count"}),
     "box": ("distribution", {"value": "estimate", "category": "series"}),
     "violin": ("distribution", {"value": "estimate", "category": "name", "kind": "violin"}),
     "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
