@@ -7,7 +7,7 @@ corpora are open, `source=NAME` is one of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,8 +23,6 @@ from vantage.report import answers_of, shares_of
 from vantage.report.cells import counted, minus, p_value
 from vantage.report.ledger import Claim
 from vantage.report.sentences import settled
-
-EVERYONE: Final = "everyone"
 
 
 def compared(corpus: Corpus, question: Question, one: str, other: str, size: int, option: str = "") -> dict[str, Any]:
@@ -86,7 +84,7 @@ def chosen(corpus: Corpus, group: str) -> pl.Expr:
     """Which judgments are those of a group."""
     name, equals, value = group.partition("=")
     if not equals:
-        if name not in ("people", EVERYONE):
+        if name not in ("people", "everyone"):
             raise InputError(f"'{group}' is no group", remedy="write people, kind=model, rater=NAME or TRAIT=VALUE")
         members = pl.col("kind").cast(pl.String).is_in(PEOPLE) if name == "people" else pl.lit(True)
     elif name in ("condition", "presentation") and name in corpus.judgments.columns:
