@@ -350,3 +350,17 @@ def test_seats_are_not_called_people() -> None:
     told = overview(seats)
     assert "Some raters are seats that different people may have taken" in told.warnings[0]
     assert "of 9 seats" in told.sections[1].parts[0].caption
+
+
+def test_the_distance_of_a_model_stands_beside_that_of_two_people() -> None:
+    corpus = made(6, signal=1.0, items=10, people=5, models=1)
+    row = frame(overview(corpus), "near-people").row(0, named=True)
+    people, model = [], []
+    for _, part in corpus.judgments.group_by("item"):
+        values = part.filter(pl.col("rater").str.starts_with("p"))["value"].to_list()
+        own = part.filter(rater="m0")["value"][0]
+        people.append(np.mean([abs(x - y) / 6 for n, x in enumerate(values) for y in values[n + 1 :]]))
+        model.append(np.mean([abs(own - x) / 6 for x in values]))
+    assert row["people"] == pytest.approx(np.mean(people))
+    assert row["model"] == pytest.approx(np.mean(model))
+    assert row["difference"] == pytest.approx(np.mean(model) - np.mean(people))

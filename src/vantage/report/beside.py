@@ -15,12 +15,12 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.schema import MODELS
 from vantage.instruments import Question
-from vantage.measures import accuracy, alpha, mean, prevalence
+from vantage.measures import accuracy, alpha, mean, prevalence, student_interval
 from vantage.measures.powered.estimate import CONTRADICTED, worth
 from vantage.measures.scoring.error_gaps import known_traits
-from vantage.report.cases import answered, others_of
+from vantage.report.cases import answered, beside_people, others_of
 from vantage.report.engine import Analysis, Data, there
-from vantage.report.ledger import JUDGED
+from vantage.report.ledger import JUDGED, p_value
 from vantage.scales import Scale
 
 TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
@@ -79,6 +79,30 @@ class CorpusAnalysis(Analysis):
     def beside_known(self) -> Corpus | None:
         """People and others, where something is known of people that tells them apart."""
         return self.beside if self.beside is not None and known_traits(self.beside, None) else None
+
+    @cached_property
+    def distances(self) -> pl.DataFrame | None:
+        """How far each of the others is from people, item by item; null where there are fewer than two people."""
+        return None if self.beside is None else beside_people(self, self.others)
+
+
+def near_people(analysis: CorpusAnalysis) -> pl.DataFrame:
+    """How far each model is from a person, beside how far two people are from each other, with the difference.
+
+    Distances are shares of the scale's range (0 or 1 on a nominal scale), averaged over pairs within an item; the
+    distance of two people is the noise floor that no model can be expected to undercut by agreeing with everyone.
+    `p` is the larger one of Student's test over items and of the test that model and people can be exchanged.
+    """
+    rows = []
+    for (name, question), part in there(analysis.distances).group_by("rater", "question", maintain_order=True):
+        difference = (part["model"] - part["apart"]).to_numpy()
+        low, high = student_interval(difference)
+        mean = float(difference.mean())
+        p = None if low is None else max(p_value(mean, low, high, 0.0, units=len(part)) or 0.0, _exchanged_p(part))
+        means = {"model": part["model"].mean(), "people": part["apart"].mean(), "difference": mean}
+        row = {"question": question, "rater": name, **means, "low": low, "high": high}
+        rows.append({**row, "items": len(part), "p": p})
+    return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater")
 
 
 def accuracies(analysis: CorpusAnalysis) -> Data | None:
@@ -182,3 +206,19 @@ def _powered(analysis: CorpusAnalysis, question: str, rater: str) -> list[dict[s
                 }
             )
     return rows
+
+
+def _exchanged_p(part: pl.DataFrame) -> float:
+    """The two-sided p value of the mean difference if model and people can be exchanged within every item.
+
+    The permutation distribution has mean 0 and is fitted by a Pearson type III distribution with its variance and
+    skewness (Mielke and Berry 2007), which Student's test does not know and which matters where items are few.
+    """
+    from scipy.stats import pearson3
+
+    variance = float(part["squared"].sum())
+    if variance <= 0:
+        return 1.0
+    z = float((part["model"] - part["apart"]).sum()) / variance**0.5
+    null = pearson3(float(part["cubed"].sum()) / variance**1.5)
+    return float(min(1.0, 2 * min(null.cdf(z), null.sf(z))))

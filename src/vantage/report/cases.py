@@ -67,18 +67,27 @@ def apart(people: Corpus) -> pl.DataFrame:
 
 
 def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | None:
-    """For each item that a rater and two people answered: the rater's mean distance from a person, and theirs."""
+    """For each item that a rater and two people answered: the rater's mean distance from a person, and theirs.
+
+    `squared` and `cubed` are moments of the difference of the two if any of those who answered were the rater.
+    """
     given = answered(analysis.corpus).filter(pl.col("rater").is_in(list(raters)))
     if given.is_empty():
         return None
     mine = given.group_by("rater", *UNIT).agg(answers="value", answer=pl.col("value").mode().min())
     people = _of_each(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
     rows = mine.join(people, on=UNIT).join(apart(analysis.people), on=UNIT).sort("rater", *UNIT)
-    far = [
-        float(_distance(analysis.corpus.question(question).scale, np.array(own)[:, None], np.array(others)).mean())
-        for question, own, others in rows.select("question", "answers", "others").iter_rows()
-    ]
-    return rows.select("rater", *UNIT, "apart", "n", "answer").with_columns(model=pl.Series(far, dtype=pl.Float64))
+    moments_of = []
+    for question, own, others in rows.select("question", "answers", "others").iter_rows():
+        scale, values = analysis.corpus.question(question).scale, np.array(others)
+        from_model = _distance(scale, np.array(own)[:, None], values).mean(axis=0)
+        # Everyone's distances from all others, the rater's first.
+        each = np.append(from_model.sum(), _distance(scale, values[:, None], values).sum(axis=1) + from_model)
+        rest = each.sum() / 2 - each
+        away = each / len(values) - rest / (len(values) * (len(values) - 1) / 2)
+        moments_of.append((float(from_model.mean()), float((away**2).mean()), float((away**3).mean())))
+    moments = pl.DataFrame(moments_of, schema=dict.fromkeys(("model", "squared", "cubed"), pl.Float64), orient="row")
+    return pl.concat([rows.select("rater", *UNIT, "apart", "n", "answer"), moments], how="horizontal")
 
 
 def others_of(corpus: Corpus) -> list[str]:
