@@ -223,7 +223,9 @@ def test_every_kind_of_scale_has_a_picture(tmp_path: Path, scale: Scale) -> None
         "status": ["answered"] * 4,
     }
     report = corpus_report(small(rows, scale, ["person", "person"]))
-    assert {"answers", "values"} & {figure.name for figure in report.result.figures}
+    assert "spectrum" in {figure.name for figure in report.result.figures}
+    (given,) = frame(report.result, "questions")["answers"].to_list()
+    assert sum(one["votes"] for one in given) == 4
     text = report.write(tmp_path / "out").read_text()
     assert "<img" not in text
 
