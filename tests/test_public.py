@@ -23,7 +23,7 @@ PUBLIC = {
         rationale_similarity refusals registry regress scaling scott set_alpha soft_labels
         split_half split_items unanimity whose_label
     """,
-    "vantage.report": "Column Dialogue Figure Finding Published Report Result Section Table published_table",
+    "vantage.report": "Column Figure Finding Published Report Result Section Table published_table",
     "vantage.studies": "Context Study find names option preview run",
     "vantage.perspective": """
         Evaluation Split ablation advantage alignment average_user below evaluate

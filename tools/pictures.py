@@ -135,7 +135,7 @@ def explorer(folder: Path) -> None:
             page.goto(address)
             for view, picture in (
                 ("items?sort=distance&rater=model-b", "view-items"),
-                ("map?kind=raters", "view-raters"),
+                ("map", "view-raters"),
             ):
                 page.goto(f"{address.partition('/?')[0]}/#/{view}")
                 page.wait_for_timeout(3000)

@@ -14,10 +14,10 @@ import pytest
 from tests.report.reports import HOSTILE, report
 from tests.report.studied import STUDIES, studied
 from vantage import demo_corpus
-from vantage.report import Dialogue, Report, Result, Section, Table
+from vantage.report import Report, Result, Section, Table
 from vantage.report.compare import compare
-from vantage.report.folder import put_text
 from vantage.report.overview import corpus_report
+from vantage.report.parts import dialogue
 
 pytestmark = pytest.mark.slow
 
@@ -60,11 +60,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     corpus = corpus_report(demo_corpus()).write(folder / "corpus")
     hostile = report(HOSTILE)
     rows = Table("rows", "Many rows.", pl.DataFrame({"name": [f"row {i}" for i in range(300)], "n": range(300)}))
-    talk = Dialogue("talk", "Talk.", [("Ann", HOSTILE), (HOSTILE, "x" * 300)], "And " * 80)
+    talk = dialogue("talk", "Talk.", [("Ann", HOSTILE), (HOSTILE, "x" * 300)], "And " * 80)
     sections = [*hostile.result.sections, Section("More", [], [rows, talk, wide()])]
     Report(hostile.record, Result(sections, hostile.result.findings)).write(folder / "hostile")
-    put_text(folder / "both.html", compare(folder / "hostile", folder / "hostile", folder / "both.html")[0])
-    return {"corpus": corpus, "hostile": folder / "hostile" / "report.html", "both": folder / "both.html"}
+    both = compare(folder / "hostile", folder / "hostile").write(folder / "both")
+    return {"corpus": corpus, "hostile": folder / "hostile" / "report.html", "both": both}
 
 
 def wide() -> Table:

@@ -1,4 +1,4 @@
-"""Cases against brute force: who is divided, where models part from people, who declined, and conversations."""
+"""Cases against brute force: who is divided, where models part from people, and where they part."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pytest
 
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
-from vantage.report.cases import agreed, apart, conversations, declined, divided, unlike_people
+from vantage.report.cases import agreed, apart, divided, unlike_people
 from vantage.report.engine import Absent, Analysis
 from vantage.report.marks import words
-from vantage.report.parts import Dialogue
 from vantage.scales import Scale
 
 ANSWERS = {"a": [1, 1, 1], "b": [1, 5, 3], "c": [2, 2, 3], "d": [5, 1, 5]}
@@ -80,33 +79,16 @@ def test_models_are_shown_where_they_part_from_people(analysis: Analysis) -> Non
     shown = unlike_people(analysis)
     assert shown["item"].to_list() == ["a"], "elsewhere models are no further away than people, or too few answered"
     assert shown["said"].to_list() == ["m0: 5, m1: 5"]
-    refused = declined(analysis)
-    assert refused.select("item", "models", "who").rows() == [
-        ("d", 2, "m0: refused, m1: refused"),
-        ("c", 1, "m1: refused"),
-    ]
-    assert refused["reply"][0] == "“I would rather not.”"
 
 
 def test_nobody_but_people(analysis: Analysis) -> None:
     alone = Analysis(analysis.people)
-    for function in (unlike_people, declined):
-        with pytest.raises(Absent):
-            function(alone)
+    with pytest.raises(Absent):
+        unlike_people(alone)
     one_person = Analysis(analysis.corpus.filter(rater=["p0", "m0", "m1"]))
     assert divided(one_person) is None
     with pytest.raises(Absent):  # one person has no distance from other people
         unlike_people(one_person)
-
-
-def test_conversations_are_shown_as_such(analysis: Analysis) -> None:
-    shown = conversations(analysis)
-    assert shown is not None
-    first = shown[0]
-    assert isinstance(first, Dialogue)
-    assert (first.turns[1], first.statement) == (("Ben", "Text b"), "Text b")
-    assert "1 ×1, 3 ×1, 5 ×1" in first.caption
-    assert conversations(Analysis(analysis.corpus.filter(item="a"))) is None, "nobody differs"
 
 
 def test_two_who_differ_come_behind_many_who_do_and_fields_of_the_instrument_are_read() -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from tests.report.reports import HOSTILE, report
 from vantage.errors import InputError
-from vantage.report import Dialogue, Figure, Report, Result, Section
+from vantage.report import Figure, Report, Result, Section
 from vantage.report.folder import MANIFEST, PAGE
+from vantage.report.parts import dialogue
 from vantage.report.record import Record
 
 
@@ -45,13 +46,14 @@ def test_what_is_stored_draws_the_same_report(tmp_path: Path) -> None:
     assert files(tmp_path / "out") == before
 
 
-def test_a_dialogue_is_stored_as_a_table_and_read_as_a_dialogue(tmp_path: Path) -> None:
-    talk = Dialogue("talk", "Two talk.", [("Ann", HOSTILE), ("Ben", "Oh.")], "Really?")
+def test_a_dialogue_is_stored_as_a_table(tmp_path: Path) -> None:
+    talk = dialogue("talk", "Two talk.", [("Ann", HOSTILE), ("Ben", "Oh.")], "Really?")
     one = Report(Record("x", "y", state="complete"), Result([Section("s", [], [talk])]))
     one.write(tmp_path / "out")
     assert pl.read_parquet(tmp_path / "out" / "tables" / "talk.parquet")["speaker"].to_list() == ["Ann", "Ben", ""]
     assert r"Ben & Oh. & no" in (tmp_path / "out" / "tables" / "talk.tex").read_text()
-    assert Report.read(tmp_path / "out").result.dialogues == [talk]
+    [table] = Report.read(tmp_path / "out").result.tables
+    assert table.frame.equals(talk.frame)
     assert "Really?" in Report.read(tmp_path / "out")._repr_html_()
 
 

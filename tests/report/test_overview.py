@@ -223,7 +223,9 @@ def test_every_kind_of_scale_has_a_picture(tmp_path: Path, scale: Scale) -> None
         "status": ["answered"] * 4,
     }
     report = corpus_report(small(rows, scale, ["person", "person"]))
-    assert {"answers", "values"} & {figure.name for figure in report.result.figures}
+    assert "spectrum" in {figure.name for figure in report.result.figures}
+    (given,) = frame(report.result, "questions")["answers"].to_list()
+    assert sum(one["votes"] for one in given) == 4
     text = report.write(tmp_path / "out").read_text()
     assert "<img" not in text
 
@@ -298,20 +300,6 @@ def test_people_are_sharpened_by_a_model_that_judged_more() -> None:
     assert "additional label" in said(result) or "adds nothing" in said(result)
 
 
-def test_the_distance_of_a_model_stands_beside_that_of_two_people() -> None:
-    corpus = made(6, signal=1.0, items=10, people=5, models=1)
-    row = frame(overview(corpus), "near-people").row(0, named=True)
-    people, model = [], []
-    for _, part in corpus.judgments.group_by("item"):
-        values = part.filter(pl.col("rater").str.starts_with("p"))["value"].to_list()
-        own = part.filter(rater="m0")["value"][0]
-        people.append(np.mean([abs(x - y) / 6 for n, x in enumerate(values) for y in values[n + 1 :]]))
-        model.append(np.mean([abs(own - x) / 6 for x in values]))
-    assert row["people"] == pytest.approx(np.mean(people))
-    assert row["model"] == pytest.approx(np.mean(model))
-    assert row["difference"] == pytest.approx(np.mean(model) - np.mean(people))
-
-
 @pytest.mark.slow
 def test_methods_and_bibliography_name_what_was_run(tmp_path: Path) -> None:
     report = corpus_report(made(signal=1.0, models=1))
@@ -364,3 +352,17 @@ def test_seats_are_not_called_people() -> None:
     told = overview(seats)
     assert "Some raters are seats that different people may have taken" in told.warnings[0]
     assert "of 9 seats" in told.sections[1].parts[0].caption
+
+
+def test_the_distance_of_a_model_stands_beside_that_of_two_people() -> None:
+    corpus = made(6, signal=1.0, items=10, people=5, models=1)
+    row = frame(overview(corpus), "near-people").row(0, named=True)
+    people, model = [], []
+    for _, part in corpus.judgments.group_by("item"):
+        values = part.filter(pl.col("rater").str.starts_with("p"))["value"].to_list()
+        own = part.filter(rater="m0")["value"][0]
+        people.append(np.mean([abs(x - y) / 6 for n, x in enumerate(values) for y in values[n + 1 :]]))
+        model.append(np.mean([abs(own - x) / 6 for x in values]))
+    assert row["people"] == pytest.approx(np.mean(people))
+    assert row["model"] == pytest.approx(np.mean(model))
+    assert row["difference"] == pytest.approx(np.mean(model) - np.mean(people))

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.report.reports import HOSTILE, report
-from vantage.report import Dialogue, Published, Report, Result, Section, Table, published_table
+from vantage.report import Published, Report, Result, Section, Table, published_table
 from vantage.report.latex import latex_table
 from vantage.report.page import ROWS, page, table_view
 from vantage.report.record import Record
@@ -143,16 +143,6 @@ def test_wide_tables_are_dense_and_become_cards_on_phones() -> None:
     assert 'data-head="estimate"' in shown(Report(Record("x", "y"), Result([Section("s", [], [wide])])))
     many = Table("many", "c", pl.DataFrame({f"c{n}": [0.123456] for n in range(60)}))
     assert table_view(many)["classes"] == "dense cards tight always"
-
-
-def test_dialogues_are_shown_as_dialogues() -> None:
-    told = Dialogue("talk", "Two talk.", [("Ann", "Hi -5."), ("Ben", "<b>Hi</b>"), ("Ann", "So.")], "Nice day.")
-    text = shown(Report(Record("x", "y", state="complete"), Result([Section("s", [], [told])])))
-    assert text.count('<li class="left">') == 2
-    assert '<li class="right"><b>Ben</b> &lt;b&gt;Hi&lt;/b&gt;</li>' in text
-    assert '<li class="left judged"><mark>Nice day.</mark></li>' in text
-    assert 'href="tables/talk.csv"' in text
-    assert "Hi -5." in text
 
 
 @pytest.mark.parametrize(

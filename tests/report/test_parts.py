@@ -5,7 +5,8 @@ import pytest
 
 from tests.report.reports import frame
 from vantage.errors import InputError
-from vantage.report import Column, Dialogue, Figure, Result, Section, Table
+from vantage.report import Column, Figure, Result, Section, Table
+from vantage.report.parts import dialogue
 
 
 def test_estimates_are_folded_with_their_intervals_and_recomputable_columns_hidden() -> None:
@@ -62,17 +63,17 @@ def test_a_table_names_a_column_it_does_not_have() -> None:
 
 def test_a_figure_without_words_tells_its_axes_and_ends() -> None:
     told = Figure("a", "c", chart="points", data=frame(), options={"category": "question"}).in_words
-    assert told == "Points: estimate by question (trust, skill). 1 point; it is 0.597 (trust)."
+    assert told == "Points: estimate by question (trust, skill). 1 point; it is 0.597."
 
 
 def test_a_dialogue_marks_what_was_judged_where_it_is_said() -> None:
     turns = [("Ann", "One."), ("Ben", "Two.")]
-    assert Dialogue("a", "c", turns, "One.").table().frame["judged"].to_list() == [True, False]
-    last = Dialogue("a", "c", turns, "Three.").table().frame
+    assert dialogue("a", "c", turns, "One.").frame["judged"].to_list() == [True, False]
+    last = dialogue("a", "c", turns, "Three.").frame
     assert last.row(2) == (3, "", "Three.", True)
-    assert [head.column for head in Dialogue("a", "c", turns).table().heads()] == ["turn", "speaker", "text"]
+    assert [head.column for head in dialogue("a", "c", turns).heads()] == ["turn", "speaker", "text"]
     with pytest.raises(InputError, match="two tables of the report are called 'a'"):
-        Result([Section("s", [], [Dialogue("a", "c", turns), Table("a", "c", frame())])])
+        Result([Section("s", [], [dialogue("a", "c", turns), Table("a", "c", frame())])])
 
 
 def test_no_two_tables_of_a_report_have_one_name() -> None:

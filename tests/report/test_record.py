@@ -1,19 +1,9 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
-import pytest
 
-from tests.report.made import made
-from vantage import Corpus, demo_corpus
-from vantage.raters.chat import ChatRater
-from vantage.raters.models.probe import ModelProfile
-from vantage.report.folder import Report
-from vantage.report.overview import corpus_report
+from vantage import demo_corpus
 from vantage.report.record import Record, versions
-from vantage.runs.profiles import keep
-from vantage.runs.store import RunStore
 
 
 def test_a_record_survives_json_and_forgets_what_it_does_not_know() -> None:
@@ -45,31 +35,3 @@ def test_versions_name_vantage_python_and_libraries() -> None:
     found = versions(["no-such-library"])
     assert {"vantage", "python", "polars", "matplotlib"} <= set(found)
     assert "no-such-library" not in found
-
-
-@pytest.mark.slow
-def test_what_is_known_of_models_is_in_the_record_and_on_the_page(tmp_path: Path) -> None:
-    corpus = made(1, items=3, people=2, models=2, signal=1.0)
-    told = corpus.judgments.with_columns(
-        pl.when(rater="m0").then(pl.lit("let me see")).alias("thinking"), pl.lit("4").alias("reply")
-    )
-    folder = Corpus(corpus.items, corpus.raters, told, corpus.instruments).write(tmp_path / "corpus")
-    rater = ChatRater("openai:m1", settings={"base_url": "http://localhost:1"})
-    with RunStore(folder / "runs.sqlite") as store:
-        keep(store, rater, ModelProfile("m1", "2026-01-01", schema="held", logprobs=5, window=4096))
-    report = corpus_report(Corpus.read(folder))
-    assert [row["model"] for row in report.record.asked] == ["m0", "m1"]
-    first, second = report.record.asked
-    assert (first["thought"], first["thinking_words"]) == (1.0, 3.0)
-    assert (second["schema"], second["logprobs"], second["window"]) == ("held", 5, 4096)
-    page = report.write(tmp_path / "out").read_text("utf-8")
-    assert "The models that were asked" in page
-    assert "4,096" in page
-    assert Report.read(tmp_path / "out").record.asked == report.record.asked
-
-
-@pytest.mark.slow
-def test_a_report_on_people_has_no_table_of_models(tmp_path: Path) -> None:
-    report = corpus_report(made(1, items=3, people=2))
-    assert report.record.asked == []
-    assert "The models that were asked" not in report.write(tmp_path / "out").read_text("utf-8")

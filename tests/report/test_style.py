@@ -3,16 +3,12 @@ from __future__ import annotations
 import logging
 
 import matplotlib as mpl
-import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from matplotlib import font_manager
 
 from tests.report.reports import HOSTILE, frame
 from vantage.report import Figure
-from vantage.report.charts import palette
-from vantage.report.style import FAINT, PALETTE, PEOPLE, assigned, colours, drawn, markers, short
+from vantage.report.style import FAINT, PALETTE, PEOPLE, colours, drawn, markers, short
 
 
 def contrast(first: str, second: str) -> float:
@@ -64,31 +60,11 @@ def test_colours_and_markers_go_together() -> None:
     assert colours(["a", "people"])["people"] == PEOPLE
 
 
-@settings(max_examples=60)
-@given(st.lists(st.lists(st.sampled_from(["people", *"abcdefghij"]), unique=True, max_size=8), max_size=6))
-def test_a_name_keeps_its_colour_and_no_two_in_a_figure_share_one(groups: list[list[str]]) -> None:
-    found = assigned(groups)
-    assert set(found) == {name for names in groups for name in names}
-    assert found.get("people", PEOPLE) == PEOPLE
-    if sum(map(len, groups)) <= len(PALETTE):
-        for names in groups:
-            assert len({found[name] for name in names}) == len(names)
-
-
 def test_a_series_has_one_colour_through_all_figures_of_a_report() -> None:
-    first = pl.DataFrame({"q": ["x"] * 3, "who": ["m1", "m2", "people"], "estimate": [0.1, 0.2, 0.3]})
-    figures = [
-        Figure("one", "c", chart="points", data=first, options={"category": "q", "series": "who"}),
-        Figure("two", "c", chart="points", data=first.reverse(), options={"category": "q", "series": "who"}),
-        Figure("three", "c", chart="points", data=first[1:2], options={"category": "who"}),
-    ]
-    found = palette(figures)
-    assert found["people"] == PEOPLE
-    svgs = [drawn(figure.draw, found).svg for figure in figures]
-    for name in ("m1", "m2", "people"):
-        assert all(found[name] in svg for svg in svgs[:2])
-    assert found["m2"] in svgs[2]
-    assert found["m1"] not in svgs[2]
+    """Unless two that are drawn together would share it."""
+    assert colours(["m1", "m2", "people"])["m1"] == colours(["people", "m1"])["m1"]
+    for several in (["m1", "m2", "m3"], ["a", "b", "c", "d", "e", "f", "g", "people"]):
+        assert len(set(colours(several).values())) == len(several)
 
 
 def test_a_theme_that_someone_set_does_not_change_a_figure() -> None:

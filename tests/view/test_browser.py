@@ -32,8 +32,9 @@ VIEWS = (
     "raters",
     "rater?rater=ann",
     "compare",
-    "measures?name=alpha&by=question&resamples=50",
     "map",
+    "map?kind=agreement",
+    "spectrum?one=people&other=rater%3Dm1",
 )
 
 
@@ -77,9 +78,8 @@ def test_every_view_shows_what_it_is_about(page: Page) -> None:
     assert "m1" in page.go("raters").inner_text()
     assert "Use of the scale" in page.go("rater?rater=ann").inner_text()
     assert "points" in page.go("compare?one=rater=m1&other=people").inner_text()
-    assert "vantage measure alpha" in page.go("measures?name=alpha&by=question&resamples=50").inner_text()
-    assert page.go("map?kind=raters").locator("circle").count() == 4
-    assert page.go("map?trait=home").locator("circle").count() == 6
+    assert page.go("map?question=fair").locator("svg.heat text").count() == 5
+    assert page.go("map?kind=agreement&trait=home").locator("circle").count() == 6
     assert page.page.title() != "owned"
 
 
@@ -145,15 +145,8 @@ def test_search_filter_and_history(page: Page) -> None:
     page.page.wait_for_function("() => document.querySelectorAll('main ol.rows > li').length === 3")
 
 
-def test_replies_show_the_words_that_were_read(page: Page) -> None:
-    main = page.go("item?item=a")
-    main.locator("td details summary", has_text="marked:number").click()
-    page.page.wait_for_selector("td mark")
-    assert any("5" in mark.inner_text() for mark in main.locator("td mark").all())
-
-
 def test_a_box_on_a_map_lists_what_is_inside(page: Page) -> None:
-    main = page.go("map?kind=raters")
+    main = page.go("map?kind=agreement")
     box = main.locator("svg").first.bounding_box()
     page.page.mouse.move(box["x"] + box["width"] * 0.1, box["y"] + 5)
     page.page.mouse.down()
@@ -169,9 +162,29 @@ def test_a_box_on_a_map_lists_what_is_inside(page: Page) -> None:
     with page.page.expect_download() as saved:
         main.locator("button", has_text="CSV").first.click()
     text = Path(saved.value.path()).read_text("utf-8")
-    assert text.startswith("id,label,group,x,y")
+    assert text.startswith("id,group,traits,label,x,y")
     main.locator("circle").last.click()  # others may cover the first
     page.page.wait_for_selector("text=Use of the scale")
+
+
+def test_raters_of_the_heat_map_sort_the_spectrum_and_stay_in_the_address(page: Page) -> None:
+    main = page.go("map?question=warm")
+    heat = main.locator("svg.heat[role=slider]")
+    heat.focus()
+    page.page.keyboard.press("ArrowDown")
+    page.page.keyboard.press(" ")
+    main.locator("h2", has_text="sorted by the answers of").wait_for()
+    assert "among=" in page.page.url
+    chosen = heat.get_attribute("aria-valuetext")
+    assert chosen is not None
+    assert chosen.endswith("chosen")
+    page.page.reload()
+    page.page.wait_for_selector("main:not([aria-busy]) .picked")
+    box = main.locator("svg.heat[role=slider]").bounding_box()
+    page.page.mouse.click(box["x"] + box["width"] - 5, box["y"] + box["height"] - 5)
+    page.page.wait_for_function("() => document.querySelectorAll('.picked').length === 2")
+    main.get_by_text("Open this Spectrum").click()
+    page.page.wait_for_selector("text=Sorted by the answers of")
 
 
 def test_keys_go_from_item_to_item(page: Page) -> None:
@@ -238,18 +251,16 @@ def test_a_run_is_followed_while_it_is_under_way(
     with Endpoint(reply) as endpoint, ThreadPoolExecutor(1) as pool:
         opened = Page(browser, serve(Explorer(*open_paths([folder]))))
         running = pool.submit(work)
-        opened.go("runs")
+        opened.go("calls")
         try:
-            some = "() => Number(document.querySelectorAll('main tbody td')[5]?.innerText) > 0"
-            opened.page.wait_for_function(some, timeout=20000)
-            answered = opened.page.locator("main tbody td").nth(5).inner_text()
-            assert "running" in opened.page.locator("main tbody").inner_text()
+            opened.page.wait_for_function("() => document.querySelectorAll('main details').length > 5", timeout=20000)
+            answered = opened.page.locator("main details").count()
             assert not running.done()
         finally:
             held.set()
         running.result(60)
-        opened.page.get_by_text("complete").wait_for(timeout=20000)
-        assert int(answered) < int(opened.page.locator("main tbody td").nth(5).inner_text().replace(",", ""))
+        more = f"() => document.querySelectorAll('main details').length > {answered}"
+        opened.page.wait_for_function(more, timeout=20000)
         assert "openai:distant" in opened.go("raters").inner_text()
     opened.context.close()
     assert opened.problems == []
@@ -273,9 +284,10 @@ def test_the_file_opens_from_disk(browser: Any, explorer: Explorer, tmp_path: Pa
         ("item?item=b", HOSTILE),
         ("raters", "m1"),
         ("rater?rater=ann", "Use of the scale"),
-        ("compare", "points"),
-        ("map", "table"),
-        ("measures", "most divisive"),  # a file holds none, and has no tab for them
+        ("compare", "most divisive"),  # a file holds no tests, and has no tab for them
+        ("map", "sorted by their answers"),
+        ("map?kind=agreement&trait=home", "table"),
+        ("spectrum?question=warm&one=home%3Dnorth&other=home%3Dsouth", "home: north beside home: south"),
     ):
         page.goto(f"file://{place}#/{view}")
         page.wait_for_selector("main:not([aria-busy]) h1")

@@ -27,7 +27,6 @@ from vantage.measures.texts.composites import composites
 from vantage.runs import store
 from vantage.scales import Option, Scale
 from vantage.view.app import parameters
-from vantage.view.calls import evidence
 from vantage.view.comparing import compared
 from vantage.view.explorer import Explorer
 from vantage.view.exporting import LARGEST, data_of, export
@@ -48,9 +47,6 @@ def test_distributions_are_those_of_the_judgments(explorer: Explorer, corpus: Co
         assert shown["people"]["mean"] == pytest.approx(np.mean(people))
         apart = np.mean([abs(a - b) for a, b in combinations(people, 2)]) / 4  # of the way from 1 to 5
         assert row["disagreement"] == pytest.approx(apart)
-        shares = np.array([people.count(code) for code in range(1, 6)]) / len(people)
-        entropy = -sum(s * np.log(s) for s in shares if s) / np.log(5)
-        assert row["ambiguity"] == pytest.approx(entropy)
         model = mine.filter(pl.col("rater") == "m1")["value"].to_list()
         if model:
             assert row["distance"] == pytest.approx(wasserstein_distance(people, model) / 4)
@@ -90,7 +86,7 @@ def test_items_are_searched_filtered_and_sorted(explorer: Explorer) -> None:
     assert [row["item"] for row in rows(explorer.items("warm", search="KIND"))] == ["a"]
     assert {row["item"] for row in rows(explorer.items("warm", where={"topic": "law"}))} == set("bdf")
     assert [row["item"] for row in rows(explorer.items("warm", only=["c", "e"], sort="item"))] == ["c", "e"]
-    for sort in ("disagreement", "ambiguity", "distance", "mean", "declined", "answers"):
+    for sort in ("disagreement", "distance", "mean", "declined", "answers"):
         up = [row["item"] for row in rows(explorer.items("warm", sort=sort, descending=False))]
         assert sorted(up) == list("abcdef")
     falling = [row["disagreement"] for row in rows(explorer.items("warm"))]
@@ -250,31 +246,58 @@ def test_nobody_is_compared_with_themselves(explorer: Explorer, corpus: Corpus) 
         explorer.compare("people", "kind=person", "warm")
 
 
-def test_a_measure_is_the_one_of_reports_and_can_be_reproduced(explorer: Explorer, tmp_path: Path) -> None:
-    shown = explorer.measure("alpha", {"by": "question", "resamples": "50"})
-    assert shown["command"].split()[:3] == ["vantage", "measure", "alpha"]
-    assert "--by question" in shown["command"]
-    assert shown["python"] == "vantage.measures.alpha(corpus, resamples=50, by=['question'])"
-    assert "<table" in shown["html"]
-    assert "<svg" in shown["html"]
-    names = [one["name"] for one in explorer.measures()]
-    assert {"alpha", "ambiguity", "rater-quality"} <= set(names)
-    with pytest.raises(InputError, match="a whole number"):
-        explorer.measure("alpha", {"resamples": "many"})
-
-
 def test_maps(explorer: Explorer) -> None:
-    raters = explorer.map("raters", "warm")
-    assert {point["id"] for point in raters["points"]} <= {"ann", "bob", "cid", "dee", HOSTILE, "m1"}
     with pytest.raises(InputError, match="two questions"):
         explorer.map("items")
     demo = Explorer([], demo_corpus)
     points = demo.map("items", x="trust", y="competence")["points"]
     assert len(points) == 30
     assert all(point["x_low"] <= point["x"] <= point["x_high"] for point in points if point["x_low"] is not None)
-    assert {point["of"] for point in demo.map("wright", "trust")["points"]} == {"rater", "item"}
     with pytest.raises(InputError, match="placed by 'heigth'"):
         demo.map("items", x="heigth")
+    with pytest.raises(InputError, match="no map 'wright'"):
+        explorer.map("wright")
+
+
+def test_every_two_raters_have_a_cell_and_groups_stand_together() -> None:
+    """Two camps and a model that follows one of them, in mixed order."""
+    names = ["a1", "b1", "a2", "m", "b2", "a3"]
+    rows = [
+        {"item": f"t{n}", "question": "q", "rater": name, "value": float(n % 2 == (name[0] == "b"))}
+        for n in range(8)
+        for name in names
+    ]
+    kinds = ["model" if name == "m" else "person" for name in names]
+    raters = pl.DataFrame({"rater": names, "kind": kinds, "camp": [name[0] for name in names]})
+    scales = [Instrument.of_questions("i", "I", {"q": Scale.labels("no", "yes")})]
+    corpus = Corpus(pl.DataFrame({"item": [f"t{n}" for n in range(8)]}), raters, pl.DataFrame(rows), scales)
+    made = Explorer([], lambda: corpus).map("heat", "q")
+    order = [point["id"] for point in made["points"]]
+    camps = ["b" if name[0] == "b" else "a" for name in order]
+    assert camps in (["a"] * 4 + ["b"] * 2, ["b"] * 2 + ["a"] * 4)
+    assert all(made["cells"][i][j] == (100 if x == y else 0) for i, x in enumerate(camps) for j, y in enumerate(camps))
+    assert {point["id"]: point["group"] for point in made["points"]}["m"] == "model"
+    assert made["points"][0]["traits"]["camp"] in "abm"
+
+
+def test_two_spectra_stand_beside_each_other_in_one_order(explorer: Explorer, corpus: Corpus, tmp_path: Path) -> None:
+    made = explorer.spectrum("warm", one="home=north", other="rater=m1")
+    assert made["groups"] == ("raters with home north",)
+    [other] = made["beside"]
+    assert other["groups"] == ("m1",)
+    assert [row["item"] for row in other["rows"]] == [row["item"] for row in made["rows"]]
+    assert "b" not in {row["item"] for row in made["rows"]}, "the model refused"
+    means = [row["pictures"][0]["mean"] for row in made["rows"]]
+    assert means == sorted(means)
+    with pytest.raises(InputError, match="no text in common"):
+        explorer.spectrum("fair", one="people", other="rater=m1")
+    corpus.write(tmp_path / "x")
+    corpus.write(tmp_path / "y")
+    both = Explorer(*open_paths([tmp_path / "x", tmp_path / "y"]))
+    made = both.spectrum("warm", one="source=x", other="source=y")
+    assert [row["pictures"][0]["counts"] for row in made["rows"]] == [
+        row["pictures"][0]["counts"] for row in made["beside"][0]["rows"]
+    ]
 
 
 def test_items_are_placed_by_the_scores_of_the_instrument() -> None:
@@ -298,25 +321,6 @@ def test_items_are_placed_by_the_scores_of_the_instrument() -> None:
     means = dict(scores.iter_rows())
     point = next(one for one in placed["points"] if one["id"] == "nurses")
     assert (point["x"], point["y"]) == (pytest.approx(means["warmth"]), pytest.approx(means["competence"]))
-
-
-def test_the_words_that_decide_how_a_reply_is_read() -> None:
-    question = Instrument.of_questions("try", "Try", {"warm": Scale.points(1, 5)}).questions[0]
-    for reply, marked in (
-        ("I would say 2 at first. Rating: 5", ["5"]),
-        ('{"rating": 4, "reason": "3 of us smiled"}', ["4"]),
-        ("4", ["4"]),
-    ):
-        shown = evidence(reply, question)
-        words = " ".join(reply[start:end] for start, end in shown["spans"])
-        assert all(word in words for word in marked), (reply, shown)
-    refused = evidence("I'm sorry, but I cannot rate this text.", question)
-    assert refused["status"] == "refused"
-    assert refused["spans"]
-    assert evidence("Nothing to read here.", question)["value"] is None
-    assert evidence("", question)["spans"] == []
-    long = evidence("word " * 5000 + "Rating: 3", question)
-    assert long["value"] == 3
 
 
 def test_files_that_change_are_read_again(explorer: Explorer, corpus: Corpus, tmp_path: Path) -> None:
@@ -463,7 +467,7 @@ def test_groups_of_a_few_people_do_not_differ_because_people_do() -> None:
         Instrument.of_questions("x", "X", {"warm": Scale.points(1, 7)}),
     )
     explorer = Explorer([], lambda: corpus)
-    assert "are lower than those of raters with true b" in explorer.compare("true=a", "true=b", "warm")["sentence"]
+    assert "points lower than those of raters with true b" in explorer.compare("true=a", "true=b", "warm")["sentence"]
     assert "cannot be told apart" in explorer.compare("random=a", "random=b", "warm")["sentence"]
     few = Explorer([], lambda: corpus.filter(rater=["r0", "r1", "r2", "r3"]))
     assert "which is not tested" in few.compare("true=a", "true=b", "warm")["sentence"]

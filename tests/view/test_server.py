@@ -79,7 +79,6 @@ def test_bad_requests_get_one_sentence(entered: tuple[Server, str, str]) -> None
         ("rater?rater=zz", "no rater 'zz'"),
         ("item", "cannot be read"),
         ("map?kind=treasure", "no map 'treasure'"),
-        ("measure?name=alhpa", "alhpa"),
     ):
         status, body, _ = get(f"{base}/api/{path}", cookie=cookie)
         assert status == 400, path

@@ -60,30 +60,27 @@ def audit(
 
     vantage audit FOLDER --rater MODEL --to audit
     """
-    from vantage.measures.audits.effects import audit as measured
-    from vantage.measures.audits.g_study import g_study
-    from vantage.report.audit import AuditAnalysis, audit_report, unknown, verdicts
+    from vantage.measures import audit as measured
+    from vantage.report.audit import audit_report, unknown
 
     chosen = rater or []
-    if out is not None:
-        report = audit_report(corpus, chosen)
-        report.write(out)
-        finished(report, out, as_json=output.json)
-        return
     if output.csv or output.latex:
         output.print(measured(corpus, rater=chosen), HIDDEN)
         return
-    analysis = AuditAnalysis(corpus, {"rater": chosen})
-    said = verdicts(analysis)["verdict"].to_list()
-    components = g_study(corpus, rater=chosen)
+    report = audit_report(corpus, chosen)
+    if out is not None:
+        report.write(out)
+        finished(report, out, as_json=output.json)
+        return
+    tables = {table.name: table.frame for table in report.result.tables}
+    said = [finding.text for section in report.result.sections for finding in section.findings]
+    named = {"audit": "effects", "g-study": "components", "reliability": "reliability"}
     if output.json:
-        reliability = g_study(corpus, rater=chosen, show="reliability")
-        frames = {"effects": analysis.effects, "components": components, "reliability": reliability}
-        print_tables(frames, verdicts=said)
+        print_tables({name: tables[table] for table, name in named.items() if table in tables}, verdicts=said)
         return
     shares = ("rater", "scale", "component", "variance", "estimate", "low", "high")
-    for title, frame, columns in (("Effects", analysis.effects, SHOWN), ("Variance", components, shares)):
-        if len(known := frame.drop_nulls("estimate")):
-            print_frame(known.select(columns), title=title)
+    for table, columns in (("audit", SHOWN), ("g-study", shares)):
+        if table in tables and len(known := tables[table].drop_nulls("estimate")):
+            print_frame(known.select(columns), title=named[table].capitalize())
             typer.echo("")
-    print_lines([*said, *unknown(analysis.effects)])
+    print_lines([*said, *unknown(tables.get("audit", measured(corpus, rater=chosen)))])

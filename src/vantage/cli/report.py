@@ -14,7 +14,7 @@ import typer
 import vantage
 from vantage.cli.corpora import Where, filtered, with_disclosure
 from vantage.cli.options import TO
-from vantage.cli.output import Json, print_lines, printable
+from vantage.cli.output import Json
 from vantage.cli.progress import finished
 from vantage.errors import InputError
 
@@ -27,11 +27,12 @@ def report(
         Path | None, typer.Argument(metavar="FOLDER", help="A study's folder, or a corpus folder.")
     ] = None,
     compare: Annotated[
-        tuple[Path, Path] | None, typer.Option("--compare", metavar="A B", help="Two study folders, side by side.")
+        tuple[Path, Path] | None,
+        typer.Option("--compare", metavar="A B", help="Two corpora or two study folders, side by side."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(*TO, help="Where to write: a folder, or with --compare the page (comparison.html)."),
+        typer.Option(*TO, help="Where to write: a folder; with --compare it is comparison/."),
     ] = None,
     robust: Annotated[bool, typer.Option("--robust", help="Add a specification curve for each primary claim.")] = False,
     plan: Annotated[
@@ -52,7 +53,11 @@ def report(
     if compare is not None:
         if folder is not None:
             raise InputError("--compare takes exactly two folders", remedy="run: vantage report --compare A B")
-        _compare(*compare, out or Path("comparison.html"))
+        from vantage.report.compare import compare as compared
+
+        made, place = compared(*compare, seed=seed), out or Path("comparison")
+        made.write(place)
+        finished(made, place, as_json=as_json)
         return
     if folder is None:
         raise InputError("no folder given", remedy="run: vantage report FOLDER")
@@ -101,15 +106,6 @@ def _explored(made: Report, corpus: vantage.Corpus, explorer: bool, seed: int) -
     return replace(made, explorer=export(Explorer([], lambda: guarded), seed=seed))
 
 
-def _compare(first: Path, second: Path, out: Path) -> None:
-    from vantage.report import put_text
-    from vantage.report.compare import compare
-
-    page, sentences = compare(first, second, out)
-    put_text(out, page)
-    print_lines([*map(printable, sentences), f"\nSide by side: {out}"])
-
-
 def card(
     folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")],
     question: Annotated[str, typer.Option(help="The question; without it the first with several answers.")] = "",
@@ -144,7 +140,7 @@ def view(
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
     where: Where = None,
 ) -> None:
-    """Look at every judgment: items, raters, comparisons, measures, runs and maps.
+    """Look at every judgment: the Spectrum, items, raters, comparisons, maps and calls.
 
     The page follows a run or a study that is under way. Nobody else can open it: the link works once, on this machine.
     """

@@ -38,6 +38,7 @@ from vantage.measures.ratings import (
     in_polars,
     questions_apart,
 )
+from vantage.notebook import ResultFrame
 
 P = ParamSpec("P")
 
@@ -263,9 +264,11 @@ def measure(
                 if note is not None and "reason" in result.columns:
                     result = result.with_columns(_noted(note))
             options |= {name: value for name, value in whose_options.items() if value not in (None, False)}
-            return result.with_columns(
-                pl.lit(name).alias("measure"),
-                pl.lit(json.dumps(_plain(options), default=str)).alias("options"),
+            return ResultFrame(
+                result.with_columns(
+                    pl.lit(name).alias("measure"),
+                    pl.lit(json.dumps(_plain(options), default=str)).alias("options"),
+                )
             )
 
         recorded.__signature__ = signature.replace(  # type: ignore[attr-defined]

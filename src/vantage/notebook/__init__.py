@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
+    from vantage.notebook.frames import ResultFrame as ResultFrame
     from vantage.notebook.frames import to_polars as to_polars
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = attach(__name__, {"to_polars": "vantage.notebook.frames"})
+    __getattr__, __dir__ = attach(__name__, dict.fromkeys(("ResultFrame", "to_polars"), "vantage.notebook.frames"))

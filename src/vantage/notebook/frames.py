@@ -13,8 +13,42 @@ from vantage.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+ACROSS: Final = 8
+"""So many columns of a result are printed in a terminal, as Polars does."""
+UNSEEN: Final = ("measure", "options")
+"""Columns of results that make a row recomputable."""
 _LARGE: Final = (pl.Int128, pl.UInt128)
 """Whole numbers for which pandas has no type."""
+
+
+class ResultFrame(pl.DataFrame):
+    """The result of a measure: a table that shows its estimate and interval first, after the names of its rows.
+
+    Polars hides the columns in the middle; what makes a row recomputable, and what is null in all rows, is not printed.
+
+    >>> ResultFrame({"items": [9], "by": ["a"], "estimate": [0.6], "low": [0.5], "high": [0.7]}).seen().columns
+    ['by', 'estimate', 'low', 'high', 'items']
+    """
+
+    def __str__(self) -> str:
+        seen = self.seen()
+        return str(seen.select(seen.columns[:ACROSS]))
+
+    __repr__ = __str__
+
+    def _repr_html_(self, **how: Any) -> str:
+        with pl.Config(tbl_cols=-1):
+            return str(self.seen()._repr_html_(**how))
+
+    def seen(self) -> pl.DataFrame:
+        """What is printed: names, the estimate with its interval, and whatever else some row has."""
+        bare = [name for name, kind in self.schema.items() if isinstance(kind, pl.Struct) and not kind.fields]
+        null = [name for name in self.columns if len(self) and self[name].null_count() == len(self)]
+        known = [name for name in self.columns if name not in (*UNSEEN, *bare, *null)]
+        until = known.index("estimate") if "estimate" in known else len(known)
+        names = [name for name in known[:until] if self.schema[name] == pl.String and name != "level"]
+        first = [*names, *(name for name in ("estimate", "low", "high") if name in known)]
+        return pl.DataFrame(self.select(*first, *(name for name in known if name not in first)))
 
 
 def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:

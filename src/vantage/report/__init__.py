@@ -1,6 +1,6 @@
 """Reports: tables, figures and findings as plain parts, stored in a folder and shown as one self-contained page.
 
-A study gives `Section`s of `Table`s, `Figure`s and `Dialogue`s and its `Finding`s; `folder` stores them, `page` draws
+A study gives `Section`s of `Table`s and `Figure`s and its `Finding`s; `folder` stores them, `page` draws
 the page, `charts/` holds one function per kind of chart. May import everything up to `collect`, never a study. The next
 kind of chart is a function from a frame to a Matplotlib figure in `charts/`, listed in `charts.CHARTS`.
 """
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from vantage.report.ledger import settle as settle
     from vantage.report.page import EXPLORER as EXPLORER
     from vantage.report.parts import Column as Column
-    from vantage.report.parts import Dialogue as Dialogue
     from vantage.report.parts import Figure as Figure
     from vantage.report.parts import Finding as Finding
     from vantage.report.parts import Result as Result
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from vantage.report.parts import cell_text as cell_text
     from vantage.report.published import Published as Published
     from vantage.report.published import published_table as published_table
+    from vantage.report.rater_distances import RaterDistances as RaterDistances
     from vantage.report.record import made_at_once as made_at_once
     from vantage.report.sentences import Words as Words
     from vantage.report.sentences import statement as statement
@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from vantage.report.spectrum import colours_of as colours_of
     from vantage.report.spectrum import division as division
 
-_PARTS = dict.fromkeys(
-    ("Column", "Dialogue", "Figure", "Finding", "Result", "Section", "Table"), "vantage.report.parts"
-)
+_PARTS = dict.fromkeys(("Column", "Figure", "Finding", "Result", "Section", "Table"), "vantage.report.parts")
 _PUBLISHED = dict.fromkeys(("Published", "published_table"), "vantage.report.published")
 
 _HOMES = {**_PARTS, **_PUBLISHED, "Report": "vantage.report.folder"}
@@ -57,6 +55,7 @@ _WITHIN = {
     **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
     **dict.fromkeys(("COLUMNS", "Spectrum", "colours_of", "division"), "vantage.report.spectrum"),
     "Against": "vantage.measures.presentation",
+    "RaterDistances": "vantage.report.rater_distances",
     **dict.fromkeys(("as_json", "counted", "printable"), "vantage.report.cells"),
     "EXPLORER": "vantage.report.page",
     "write_card": "vantage.report.card",

@@ -18,7 +18,7 @@ from vantage.instruments import Question
 from vantage.measures import accuracy, alpha, mean, prevalence, student_interval
 from vantage.measures.powered.estimate import CONTRADICTED, worth
 from vantage.measures.scoring.error_gaps import known_traits
-from vantage.report.cases import LISTED, UNIT, answered, beside_people, label, others_of, with_texts
+from vantage.report.cases import answered, beside_people, others_of
 from vantage.report.engine import Analysis, Data, there
 from vantage.report.ledger import JUDGED, p_value
 from vantage.scales import Scale
@@ -33,6 +33,8 @@ class CorpusAnalysis(Analysis):
 
     left_out: pl.DataFrame | None = None
     """The raters who were excluded, and who are no part of the corpus."""
+    everyone: Corpus | None = None
+    """People with those who were excluded."""
 
     @cached_property
     def several(self) -> Corpus | None:
@@ -156,15 +158,6 @@ def _scores(part: Corpus, question: Question, seed: int, gold: str | None = None
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
     columns = ("question", "rater", "metric", "estimate", "low", "high", "items", *JUDGED, "skill_low", "skill_high")
     return frame.with_columns(name.alias("metric")).select(one for one in columns if one in frame.columns)
-
-
-def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame:
-    """The texts on which each model is furthest from people."""
-    both = there(analysis.distances).with_columns((pl.col("model") - pl.col("apart")).alias("beyond"))
-    ranked = both.filter(pl.col("beyond") > 0).sort("rater", "beyond", *UNIT, descending=[False, True, False, False])
-    listed = there(with_texts(analysis, ranked.group_by("rater", maintain_order=True).head(LISTED // 2)))
-    answer = [label(analysis.corpus, q, v) for q, v in listed.select("question", "answer").iter_rows()]
-    return listed.with_columns(answer=pl.Series(answer)).select("rater", "text", "question", "answer", "answers")
 
 
 def together(analysis: CorpusAnalysis) -> pl.DataFrame | None:

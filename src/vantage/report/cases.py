@@ -1,7 +1,7 @@
 """Cases that people can read: texts with the distribution of people's answers, what models said of them, and reasons.
 
 The functions can be called by any recipe: `divided` and `agreed` are about people, `unlike_people` and `declined` about
-models, personas and trained raters beside them, and `conversations` shows the texts that are dialogues as such.
+models, personas and trained raters beside them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,13 @@ from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.report.cells import shortened
 from vantage.report.distributions import answer_mark, counted_answers
 from vantage.report.engine import Analysis, there
-from vantage.report.marks import words
-from vantage.report.parts import Dialogue, Part
 from vantage.scales import Scale, show_code
 
 LISTED: Final = 8
 """How many texts a table of texts has."""
 REASONS: Final = 2
 """How many reasons stand beside a text."""
-SHOWN: Final = 4
-"""How many conversations are shown."""
 UNIT: Final = ["item", "question"]
-NO_VALUE: Final = ("refused", "unparsed", "failed", "cut")
 
 
 def divided(analysis: Analysis) -> pl.DataFrame | None:
@@ -59,44 +54,6 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame:
     parts = [given.filter(item=item, question=question).sort("rater") for item, question in units_of]
     why = pl.Series([_quoted(part, named=True) for part in parts], dtype=pl.String)
     return listed.with_columns(said=pl.Series([_said(analysis.corpus, part) for part in parts]), why=why)
-
-
-def declined(analysis: Analysis) -> pl.DataFrame:
-    """The texts about which most models gave no answer, with what they said instead."""
-    status = pl.col("status").cast(pl.String)
-    without = analysis.corpus.judgments.filter(
-        pl.col("rater").is_in(others_of(analysis.corpus)), status.is_in(NO_VALUE)
-    ).with_columns(status)
-    units = there(without).group_by(UNIT).agg(pl.len().alias("times"), pl.col("rater").n_unique().alias("models"))
-    top = units.sort("models", "times", *UNIT, descending=[True, True, False, False]).head(LISTED)
-    texts, rows = text_of_items(analysis.corpus), []
-    for row in top.iter_rows(named=True):
-        mine = without.filter(item=row["item"], question=row["question"]).sort("rater")
-        statuses = mine.select("rater", "status").unique(maintain_order=True)
-        who = [f"{rater}: {how}" for rater, how in statuses.iter_rows()]
-        replies = mine["reply"].drop_nulls().to_list() if "reply" in mine.columns else []
-        reply = f"“{shortened(str(replies[0]), 200)}”" if replies else None
-        text = shortened(texts.get(row["item"], row["item"]), 280)
-        rows.append({**row, "text": text, "who": ", ".join(who[: REASONS * 3]), "reply": reply})
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def conversations(analysis: Analysis) -> list[Part] | None:
-    """The conversations that divide people (or models, where nobody else judged) most, shown as such."""
-    corpus = analysis.corpus
-    if "conversation" not in corpus.items.columns or not corpus.items.schema["conversation"].is_nested():
-        return None
-    listed = with_texts(analysis, _spread(_by_split(apart(analysis.people))))
-    shown: list[Part] = []
-    for row in [] if listed is None else listed.iter_rows(named=True):
-        item = corpus.items.row(by_predicate=pl.col("item") == row["item"], named=True)
-        turns = [(str(turn.get("speaker") or ""), str(turn.get("text") or "")) for turn in item["conversation"] or []]
-        if not turns or len(shown) == SHOWN:
-            continue
-        title = corpus.question(row["question"]).title or row["question"]
-        name = f"conversation-{len(shown) + 1}"
-        shown.append(Dialogue(name, f"{title}: {words(row['answers'])}.", turns, str(item.get("text") or "")))
-    return shown or None
 
 
 def apart(people: Corpus) -> pl.DataFrame:

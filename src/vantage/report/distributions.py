@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
@@ -55,16 +55,16 @@ class AnswerCounts:
         question: Question,
         *,
         trait: str = "",
-        condition: str | None = None,
+        where: pl.Expr | None = None,
         among: Sequence[str] = (),
     ) -> AnswerCounts:
         """People first (all raters where nobody is a person), chosen ones, people by a trait, each other rater.
 
-        Raters of one model that stand for people are a group.
+        Raters of one model that stand for people are a group. `where` says which judgments are counted.
         """
         asked = pl.col("question") == question.id
-        if condition is not None:
-            asked &= pl.col("condition") == condition
+        if where is not None:
+            asked &= where
         items, raters = corpus.items["item"], corpus.raters
         # Everything is counted by number: hashing two columns once is dearer than all that follows.
         numbers = [
@@ -113,6 +113,11 @@ class AnswerCounts:
         apart = _pairs(place[mine], value[mine], len(items)) if question.scale.ordered else _unlike(counts[:, 0])
         return cls(question, items, groups, codes, counts, sums, declined, apart, shares)
 
+    def first(self, name: str) -> AnswerCounts:
+        """The first group alone, under another name."""
+        parts = {part: getattr(self, part)[:, :1] for part in ("counts", "totals", "predicted")}
+        return replace(self, groups=(name,), **parts)
+
     @cached_property
     def n(self) -> Ints:
         """How many answers each group gave: items × groups."""
@@ -139,16 +144,6 @@ class AnswerCounts:
         n = self.n[:, 0]
         pairs = n * (n - 1) / 2 * ((high - low) or 1.0)
         return np.asarray(np.divide(self.apart, pairs, out=np.full(len(n), np.nan), where=n > 1))
-
-    @cached_property
-    def ambiguity(self) -> Floats:
-        """The entropy of people's answers, from 0 (all alike) to 1 (all answers equally often)."""
-        people = self.counts[:, 0, :] if self.groups else np.zeros((len(self.items), 2))
-        n = people.sum(axis=1, keepdims=True)
-        shares = np.divide(people, n, out=np.zeros(people.shape), where=n > 0)
-        logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-        entropy = -(shares * logs).sum(axis=1) / np.log(max(people.shape[1], 2))
-        return np.where(n[:, 0] > 1, entropy, np.nan)
 
     def distance(self, group: int) -> Floats:
         """How far a group's distribution is from the first's (Wasserstein), as a share of the scale, or what moved."""

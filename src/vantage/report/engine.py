@@ -181,21 +181,17 @@ class RecipeEngine:
             named = [name for _, name, _, _ in Formatter().parse(method) if name]
             text = method.format_map({name: option_words(used.get(name, "the scale's own")) for name in named})
             intervals.setdefault(text, []).append(_interval_method(frame))
-        every = dict.fromkeys(one for kinds in intervals.values() for one in kinds if one)
-        # What is said again with a reason is said once.
-        kept = [one for one in every if not any(other.startswith(f"{one},") for other in every)]
-        texts = list(intervals)
-        if len(kept) == 1:
-            texts.append(f"Intervals are {kept[0]}.")
-        else:
-            texts = [
-                f"{text.removesuffix('.')}; {' or '.join(of)}." if (of := _said_of(kinds, kept)) else text
-                for text, kinds in intervals.items()
-                if text
-            ]
-        if not any(texts):
-            return []
-        return [" ".join(dict.fromkeys(filter(None, [*texts, CORRECTED])))]
+        # What all measures have in common is said once.
+        common = {one for kinds in intervals.values() for one in kinds if one}
+        alike = f"Intervals are {next(iter(common))}." if len(common) == 1 else ""
+        texts = [
+            f"{text.removesuffix('.')}; {' or '.join(dict.fromkeys(filter(None, kinds)))}."
+            if text and any(kinds) and not alike
+            else text
+            for text, kinds in intervals.items()
+        ]
+        said = list(dict.fromkeys(filter(None, [*texts, alike])))
+        return [" ".join([*said, CORRECTED])] if said else []
 
     def references(self) -> list[str]:
         """The works behind the measures that were used."""
@@ -367,11 +363,6 @@ def _in_order(frame: pl.DataFrame, corpus: Corpus, by: Sequence[str]) -> pl.Data
             order = {name: place for place, name in enumerate(names)}
             frame = frame.sort(pl.col(column).replace_strict(order, default=len(order)), maintain_order=True)
     return frame
-
-
-def _said_of(kinds: Sequence[str], kept: Sequence[str]) -> list[str]:
-    """Those kinds of intervals of a measure that are said, some of them with a reason."""
-    return [said for said in kept if any(kind and f"{said},".startswith(f"{kind},") for kind in kinds)]
 
 
 def _interval_method(frame: pl.DataFrame) -> str:

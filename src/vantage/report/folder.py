@@ -25,11 +25,10 @@ from vantage.corpora.writers import csv_text
 from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
 from vantage.report.cells import as_json
-from vantage.report.charts import palette
 from vantage.report.latex import latex_table
 from vantage.report.ledger import Claim, ledger_frame
 from vantage.report.page import EXPLORER, page
-from vantage.report.parts import Column, Dialogue, Figure, Finding, Part, Result, Section, Shown, Table
+from vantage.report.parts import Column, Figure, Finding, Part, Result, Section, Shown, Table
 from vantage.report.record import Record
 from vantage.report.references import bibtex
 from vantage.report.style import COLUMN, drawn
@@ -49,7 +48,7 @@ WIDEST: Final = 1.3
 
 Stored: TypeAlias = Sequence[tuple[str, pl.DataFrame, Mapping[str, str | bytes]]]
 """Names of parts with their frames, and further files by their endings."""
-_PARTS: Final = {"table": Table, "figure": Figure, "dialogue": Dialogue}
+_PARTS: Final = {"table": Table, "figure": Figure}
 
 
 @dataclass(frozen=True)
@@ -80,17 +79,15 @@ class Report(Shown):
         folder = Path(folder)
         check(folder)
         result = self.result
-        colours = palette(result.figures)
-        files = {figure.name: drawn(figure.draw, colours) for figure in result.figures}
-        shown = [*result.tables, *(dialogue.table() for dialogue in result.dialogues)]
-        tables: Stored = [(table.name, table.frame, {"tex": latex_table(table)}) for table in shown]
+        files = {figure.name: drawn(figure.draw) for figure in result.figures}
+        tables: Stored = [(table.name, table.frame, {"tex": latex_table(table)}) for table in result.tables]
         figures: Stored = [(figure.name, figure.data, asdict(files[figure.name])) for figure in result.figures]
         for kind, parts, ours in (("tables", tables, TABLE_FILES), ("figures", figures, FIGURE_FILES)):
             put_folder(folder / kind, partial(_put_frames, parts), ours=ours, overwrite=True)
         if self.explorer:
             put_text(folder / EXPLORER, self.explorer)
         svgs = {name: drawing.svg for name, drawing in files.items()}
-        narrow = {one.name: svg for one in result.figures if (svg := _narrow(one, colours))}
+        narrow = {one.name: svg for one in result.figures if (svg := _narrow(one))}
         text = page(self.record, result, svgs, narrow, explorer=EXPLORER if (folder / EXPLORER).is_file() else None)
         put_text(folder / PAGE, text)
         frame = ledger_frame(result.ledger)
@@ -109,14 +106,14 @@ class Report(Shown):
         put_text(folder / MANIFEST, json.dumps(data, ensure_ascii=False, indent=1, default=_plain) + "\n")
 
 
-def _narrow(figure: Figure, colours: Mapping[str, str]) -> str:
+def _narrow(figure: Figure) -> str:
     """The figure as phones see it; nothing where its labels leave no room for anything else."""
     if not figure.resizable:
         return ""
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="constrained_layout not applied")
-            svg = drawn(partial(figure.draw, COLUMN), colours, paper=False).svg
+            svg = drawn(partial(figure.draw, COLUMN), paper=False).svg
     except UserWarning:
         return ""
     wide = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
@@ -237,9 +234,6 @@ def _claim(data: Mapping[str, Any]) -> Claim:
 def _part(folder: Path, data: Mapping[str, Any]) -> Part:
     kind = next(name for name in _PARTS if name in data)
     options = {name: value for name, value in data.items() if name not in (kind, "rows")}
-    if kind == "dialogue":
-        turns = [tuple(turn.values() if isinstance(turn, Mapping) else turn) for turn in options.pop("turns")]
-        return Dialogue(data[kind], turns=turns, **options)
     frame = _frame(folder / f"{kind}s" / f"{data[kind]}.parquet")
     if kind == "figure":
         return Figure(data[kind], data=frame, **options)

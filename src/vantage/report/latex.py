@@ -80,11 +80,9 @@ class _Column:
 
 def latex(frame: pl.DataFrame) -> str:
     """A bare frame as a booktabs table; columns that say nothing in any row are left out."""
-    kept = [name for name in frame.columns if any(show(v) not in ("–", "") for v in frame[name].to_list())]
-    columns = []
-    for name in kept:
-        cells = [_Cell(text, escaped(text)) for text in map(show, frame[name].to_list())]
-        columns.append(_Column(show(name.replace("_", " ")), frame.schema[name].is_numeric(), cells))
+    shown = {name: [_Cell(text, escaped(text)) for text in map(show, frame[name].to_list())] for name in frame.columns}
+    kept = {name: cells for name, cells in shown.items() if any(cell.plain not in ("–", "") for cell in cells)}
+    columns = [_Column(show(name.replace("_", " ")), frame.schema[name].is_numeric(), kept[name]) for name in kept]
     return "\n".join([*_tabulars(columns, 0), ""])
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Final, TypeAlias
 
-import numpy as np
 import polars as pl
 
 from vantage.interop import SharedTask
 from vantage.measures import Against
-from vantage.perspective.losses import LEAST, Answered, Divisor, Measured, concluded, distance
+from vantage.perspective.losses import LEAST, Divisor, Measured, concluded
 from vantage.perspective.scoring import TaskAnswers, own_measures
-from vantage.report.cases import text_of_items
-from vantage.report.cells import shortened
 from vantage.report.engine import Analysis
 from vantage.report.folder import Report
 from vantage.report.ledger import Claim
@@ -148,40 +145,3 @@ def scores(analysis: SystemsAnalysis) -> pl.DataFrame:
                 row = scored.row(measure, divisor=analysis.divisor, confidence=0.95, seed=0)
                 rows.append({"system": name, "task": task, **row})
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def predicted(analysis: SystemsAnalysis) -> pl.DataFrame:
-    """The distributions of people and of each system, for the texts of each task on which they lie furthest apart."""
-    evaluation = "soft" if "soft" in analysis.systems else next(iter(analysis.systems))
-    rows = [
-        row
-        for name, task in analysis.tasks.items()
-        for question_number, question in enumerate(task.questions)
-        for row in _drawn(
-            task,
-            question if task.questions[1:] else "",
-            {
-                system: one[name].parts[question_number]
-                for system, one in analysis.systems[evaluation].items()
-                if name in one
-            },
-        )
-    ]
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _drawn(task: SharedTask, question: str, systems: Mapping[str, Answered]) -> Iterator[dict[str, Any]]:
-    if not systems:
-        return
-    items, texts = [*task.annotators], text_of_items(task.corpus)
-    first = next(iter(systems.values()))
-    measure = own_measures(first.scale)[0]
-    apart = np.mean([distance(measure, first.target, one.of_texts) for one in systems.values()], axis=0)
-    where = f"{task.name}: {question}" if question else task.name
-    for number, place in enumerate(np.argsort(-apart, kind="stable")[:TEXTS].tolist(), 1):
-        text = f"{number} {shortened(texts.get(items[place], items[place]), 40)}"
-        shares_by = {"people": first.target, **{name: one.of_texts for name, one in systems.items()}}
-        for who, shares in shares_by.items():
-            for code, share in zip(first.codes.tolist(), shares[place].tolist(), strict=True):
-                label = first.scale.label(code)
-                yield {"task": where, "item": items[place], "who": who, "answer": label, "share": share, "text": text}

@@ -47,41 +47,7 @@ JUDGED: Final = ("floor", "floor_rater", "ceiling", "skill")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One row of the ledger.
-
-    Args:
-        rule: The kind of statement with its verdict, such as `against:above` or `extreme:most`; facts are `fact`.
-        estimate: The number it speaks of.
-        low: The lower end of its interval, simultaneous within the family once it is settled.
-        high: The upper end.
-        reference: What it was compared with: chance, zero, or the runner-up.
-        p: The p value by itself.
-        name: The row of the table that it speaks of.
-        numbers: The numbers that a plain fact states.
-        question: The question of the instrument.
-        estimand: What was estimated.
-        population: Whose judgments these are, and what the interval generalises to.
-        family: The research question.
-        after: The research question that must be answered before this one may open a report.
-        exploratory: Whether no declared research question asks for it.
-        p_family: The p value within the family.
-        error: The standard error of the estimate less the reference.
-        seen: The distance from the reference that would have been found with a power of 80 %.
-        floor: The best score of a rater without skill.
-        floor_rater: Which one that is.
-        ceiling: What people reach among themselves.
-        skill: The share of the way from floor to ceiling.
-        opens: Whether it may open the report.
-        units: How many units the interval rests on.
-        confidence: The coverage of the interval.
-        low_alone: The lower end of the interval of this row by itself.
-        high_alone: The upper end.
-        table: The table that it is about.
-        row: Its row there.
-        columns: The columns of estimate, lower and upper end in the table.
-        part: Which rows it ranks, where a table is ranked in parts.
-        limits: Between which numbers the estimate lies, where it is bounded.
-    """
+    """One row of the ledger; docs/reports.md says what its columns mean. `low` and `high` hold within the family."""
 
     rule: str
     estimate: float | None = None
@@ -194,20 +160,15 @@ def quantile(probability: float, units: float | None = None) -> float:
     return float(stdtrit(_freedom(units), probability))
 
 
-_FIRST: Final = ("family", "exploratory", "question", "estimand", "population", "name", "verdict", "opens")
-"""What the ledger begins with; the numbers follow."""
-
-
 def ledger_frame(claims: Iterable[Claim]) -> pl.DataFrame:
     """The ledger as a table: one row per statement, without what only finds a row in its table again."""
+    first = ("family", "exploratory", "question", "estimand", "population", "name", "verdict", "opens")
+    inner = ("rule", "after", "columns", "part", "limits")
     kinds = {"verdict": "str", **Claim.__annotations__}
-    order = dict.fromkeys([*_FIRST, *(name for name in kinds if name not in _INNER)])
-    schema = {name: _TYPES.get(kinds[name], pl.String) for name in order}
+    order = dict.fromkeys([*first, *(name for name in kinds if name not in inner)])
+    types = {"float | None": pl.Float64, "int | None": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
+    schema = {name: types.get(kinds[name], pl.String) for name in order}
     return pl.DataFrame([_row(claim) for claim in claims], schema=schema, strict=False)
-
-
-_TYPES: Final = {"float | None": pl.Float64, "int | None": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
-_INNER: Final = ("rule", "after", "columns", "part", "limits")
 
 
 def _row(claim: Claim) -> dict[str, Any]:

@@ -1,10 +1,6 @@
 """The parts of a report in a notebook: a cell that gives a table, a figure, a section or a result shows it.
 
 Figures are drawings whose ink has the page's own colour; `Figure.draw()` gives the Matplotlib object.
-
->>> import polars as pl
->>> "&lt;b&gt;" in shown(Table("a", "Of <b>.", pl.DataFrame({"x": [1]})))
-True
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from vantage.report.cells import counted, minus, printable
 from vantage.report.doors import doors
 from vantage.report.folder import Report
 from vantage.report.marks import svg
-from vantage.report.parts import Dialogue, Figure, Result, Section, Table
+from vantage.report.parts import Figure, Result, Section, Table
 from vantage.report.style import drawn, inline
 
 ROWS: Final = 20
@@ -76,13 +72,6 @@ def figure(part: Figure) -> Html:
     return Html(
         f'<figure style="margin:.5em 0">{drawing}<figcaption>{html.line(minus(part.caption))}</figcaption></figure>'
     )
-
-
-@shown.register
-def dialogue(part: Dialogue) -> Html:
-    """A conversation as a table of turns, with what was judged in bold."""
-    rows = [[speaker, _cell(text, bold=judged)] for _, speaker, text, judged in part.table().frame.iter_rows()]
-    return html.block(part.caption, html.grid(["speaker", "text"], rows))
 
 
 @shown.register

@@ -7,7 +7,7 @@ them. Raters who were excluded stay out and are named.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import polars as pl
@@ -16,25 +16,31 @@ from vantage.corpora import PEOPLE, Corpus, undeclared
 from vantage.corpora.describe import describe
 from vantage.corpora.disclosure import shown
 from vantage.errors import InputError
+from vantage.measures import alpha, mean
 from vantage.measures.reliability.rater_quality import UNLIKELY
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
 from vantage.report import beside, whose
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import answered, label
 from vantage.report.cells import counted
-from vantage.report.engine import Data, there
+from vantage.report.distributions import answer_mark, counted_answers, number
+from vantage.report.engine import Absent, Data, there
 from vantage.report.folder import Report
+from vantage.report.marks import Mark
 from vantage.report.parts import Figure, Part, Result
+from vantage.report.rater_distances import RaterDistances
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
 from vantage.report.ruler import wright_maps
-from vantage.report.spectrum import colours_of
-from vantage.scales import Scale, show_code
 
-DRAWN: Final = 16
-"""How many questions are drawn in one figure."""
 CONSTANT: Final = 5
 """From so many items on, one answer to all of them is named."""
+HEAT: Final = 30
+"""So many raters have a heat map, those with most answers."""
+LEAST: Final = 4
+"""Of fewer raters a heat map shows no groups."""
+NAMED: Final = 12
+"""So many raters are named who were left out of an estimate."""
 RULERS: Final = 3
 """How many questions have a Wright map."""
 
@@ -51,7 +57,8 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
     out = corpus.raters.join(part.raters, on="rater", how="anti", maintain_order="left")
     once = _first_answers(part)
     warnings = tuple(_warnings(part, again=len(part.judgments) - len(once.judgments)))
-    return recipe.result(CorpusAnalysis(once, None, seed, out), warnings=warnings)
+    everyone = _first_answers(corpus.people())
+    return recipe.result(CorpusAnalysis(once, None, seed, out, everyone), warnings=warnings)
 
 
 def _first_answers(corpus: Corpus) -> Corpus:
@@ -81,6 +88,7 @@ def questions(analysis: CorpusAnalysis) -> Data:
             **{name: question[name] for name in ("scale", "items", "raters", "judgments")},
             "per_item": question["judgments_per_item"]["mean"],
             "mean": question["mean"],
+            "answers": _mark(analysis.corpus, question),
             "not_answered": {s: n for s, n in question["statuses"].items() if s != "answered"} or None,
         }
         for question in _asked(description)
@@ -97,31 +105,13 @@ def _asked(description: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**one, "name": f"{one['question']} ({one['kind']})" if apart else one["question"]} for one in asked]
 
 
-def answers(analysis: CorpusAnalysis) -> list[Part]:
-    """How the answers are spread: shares of options for each scale, boxes for numbers on a slider."""
-    asked = _asked(describe(analysis.corpus))
-    by_scale: dict[tuple[float, ...], list[dict[str, Any]]] = {}
-    for question in asked:
-        scale = analysis.corpus.question(question["question"]).scale
-        if not scale.slides and question["values"] and sum(question["values"].values()):
-            by_scale.setdefault(scale.codes, []).append(question)
-    parts: list[Part] = [
-        _shares(analysis.corpus, asked_on, f"answers-{number}" if len(by_scale) > 1 else "answers")
-        for number, asked_on in enumerate(by_scale.values(), 1)
-    ]
-    given = [
-        answered(analysis.corpus.filter(question=one["question"], kind=one["kind"])).select(
-            pl.lit(one["name"]).alias("question"), "value"
-        )
-        for one in asked
-        if one["kind"] and analysis.corpus.question(one["question"]).scale.slides
-    ]
-    values = pl.concat(given) if given else pl.DataFrame()
-    if len(values):
-        caption = "The values given: median, quartiles, and whiskers to 1.5 times their distance."
-        options = {"category": "question", "kind": "box", "label": "value"}
-        parts.append(Figure("values", caption, "", "distribution", values, options))
-    return parts
+def _mark(corpus: Corpus, asked: dict[str, Any]) -> Mark | None:
+    """How often each answer was given."""
+    question = corpus.question(asked["question"])
+    if not (question.scale.codes or question.scale.slides):
+        return None
+    own = answered(corpus.filter(question=question.id, **({"kind": asked["kind"]} if asked["kind"] else {})))
+    return answer_mark(question, own["value"].to_numpy()) if len(own) else None
 
 
 def statuses(analysis: CorpusAnalysis) -> pl.DataFrame | None:
@@ -179,6 +169,66 @@ def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:
     return wright_maps(analysis.corpus, [one.id for one in analysis.corpus.questions if one.id in asked][:RULERS])
 
 
+def rater_heat(analysis: CorpusAnalysis) -> list[Part] | None:
+    """How often every two raters agree about the first question, models among people, those alike side by side."""
+    for question, _ in counted_answers(analysis.corpus):
+        alike = RaterDistances.of(analysis.corpus, question, HEAT)
+        if len(alike.raters) < LEAST:
+            continue
+        kinds = alike.raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows()
+        names = [rater if kind in PEOPLE else f"{rater} ({kind})" for rater, kind in kinds]
+        cells = [
+            {"rater": names[one], "other": names[other], "agreement": number(1 - alike.apart[one, other])}
+            for one in alike.order
+            for other in alike.order
+        ]
+        of = question.title or question.id
+        caption = (
+            f"Agreement of every two raters about {of}: 1 less how far apart their answers to the same texts are, as "
+        )
+        caption += "a share of the scale. Raters who answer alike stand side by side."
+        options = {"row": "rater", "column": "other", "value": "agreement", "label": "agreement"}
+        return [Figure("rater-heat", caption, "", "heat", pl.DataFrame(cells), options)]
+    return None
+
+
+def careless(analysis: CorpusAnalysis) -> Data:
+    """Agreement and mean answers with everyone who answered, and without those who stand out or were excluded."""
+    out = analysis.left_out.to_dicts() if analysis.left_out is not None else []
+    why = {str(row["rater"]): _reason(row) for row in out}
+    if analysis.with_distances is not None:
+        flagged = rater_quality(analysis).explode("flags").drop_nulls("flags").unique(["rater", "flags"])
+        for name, flags in flagged.sort("rater", "flags").group_by("rater", maintain_order=True).agg("flags").rows():
+            why.setdefault(str(name), "; ".join(flags))
+    everyone = there(analysis.everyone)
+    rest = everyone.filter(pl.col("rater").is_in(list(why)).not_())
+    if not why or answered(rest)["rater"].n_unique() < 2:
+        raise Absent
+    how: dict[str, Any] = {"by": "question", "kinds": "all", "include_excluded": True, "seed": analysis.seed}
+    measures: dict[str, tuple[Callable[..., pl.DataFrame], Corpus | None]]
+    measures = {"alpha": (alpha, analysis.several), "mean": (mean, analysis.ordered)}
+    keys, frames = ["question", "what"], []
+    for what, (measured, suited) in measures.items():
+        if suited is None:
+            continue
+        asked = suited.judgments["question"].unique(maintain_order=True).to_list()
+        sides = []
+        for side, part in (("with", everyone), ("without", rest)):
+            frame = measured(part.filter(question=asked), **how).with_columns(what=pl.lit(what))
+            ends = [pl.col(name).alias(f"{side}_{name}") for name in ("estimate", "low", "high", "raters")]
+            sides.append(frame.select(*keys, *ends))
+        frames.append(sides[0].join(sides[1], on=keys, how="left", maintain_order="left"))
+    named = [f"{rater} ({reason})" for rater, reason in why.items()]
+    further = f" and {counted(len(named) - NAMED, 'other')}" if len(named) > NAMED else ""
+    return Data(pl.concat(frames), {"careless": f"{'; '.join(named[:NAMED])}{further}"})
+
+
+def _reason(row: dict[str, Any]) -> str:
+    """Why a rater was excluded, as far as the corpus says it."""
+    said = [str(row[name]) for name in ("verdict", "reason", "checks", "note") if row.get(name)]
+    return ", ".join(["excluded", *said])
+
+
 def excluded(analysis: CorpusAnalysis) -> pl.DataFrame:
     """The raters who were left out, with what is known of the reason."""
     out = there(analysis.left_out)
@@ -210,31 +260,3 @@ def _warnings(corpus: Corpus, again: int) -> Iterator[str]:
         yield f"{row['rater']} gave no value in {counted(row['all'], 'judgment')} (mostly {mostly})."
     if len(silent) > 5:
         yield f"Neither did {counted(len(silent) - 5, 'other rater')}."
-
-
-def _shares(corpus: Corpus, asked: Sequence[dict[str, Any]], name: str) -> Figure:
-    scales = [corpus.question(question["question"]).scale for question in asked]
-    labels = _option_labels(scales)
-    frame = pl.DataFrame(
-        [
-            {"question": question["name"], "answer": label, "judgments": count}
-            for question in asked[:DRAWN]
-            for label, count in zip(labels, question["values"].values(), strict=True)
-        ]
-    )
-    caption = "The share of each answer among all answers to a question."
-    if len(asked) > DRAWN:
-        caption += f" The first {DRAWN} of {len(asked)} questions are drawn."
-    options: dict[str, Any] = {"category": "question", "part": "answer", "value": "judgments", "order": labels}
-    colours = colours_of(corpus.question(asked[0]["question"]))
-    options |= {"colours": colours, "label": "share of the answers"}
-    return Figure(name, caption, "", "shares", frame, options)
-
-
-def _option_labels(scales: Sequence[Scale]) -> list[str]:
-    """The answers in words where all questions use the same, as numbers where they do not."""
-    first = scales[0]
-    if not all([o.label for o in scale.options] == [o.label for o in first.options] for scale in scales):
-        return [show_code(code) for code in first.codes]
-    numbered = first.ordered and not all(o.label for o in first.options)
-    return [f"{show_code(o.code)} {o.label}".strip() if numbered else o.name for o in first.options]

@@ -22,7 +22,7 @@ from markupsafe import Markup, escape
 from vantage.report.cells import counted, minus, printable, shortened, show
 from vantage.report.doors import doors
 from vantage.report.marks import svg
-from vantage.report.parts import Cell, Column, Dialogue, Figure, Part, Result, Table
+from vantage.report.parts import Cell, Figure, Part, Result, Table
 from vantage.report.record import Record
 from vantage.report.references import cited
 from vantage.report.style import inline
@@ -60,15 +60,7 @@ def page(
     *,
     explorer: str | None = None,
 ) -> str:
-    """The report of a study as one HTML page.
-
-    Args:
-        record: What the run was.
-        result: What it found.
-        drawings: The SVG of each figure.
-        narrow: The SVG of figures that phones see instead; other figures scroll.
-        explorer: The explorer beside the page, to which numbers lead; without it, they wait for one to serve the page.
-    """
+    """The report of a study as one HTML page."""
     opening, sections = _numbered(result, drawings, narrow or {}, explorer)
     text: str = template("report.html").render(
         **furniture(),
@@ -79,7 +71,6 @@ def page(
         sections=sections,
         caveats=caveats([*(record.missing if record.state == "complete" else ()), *result.warnings]),
         outcomes=outcomes(record),
-        asked=_asked(record),
         options=[{"name": name, "value": value_text(value)} for name, value in record.options.items()],
         # How many published figures were matched, differ, or cannot be recomputed.
         verdicts=Counter(verdict for table in result.tables if table.published for verdict in table.frame["verdict"]),
@@ -155,7 +146,6 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
         "limit": limit,
         "published": table.published,
         "files": files,
-        "base": "",
         "explorer": None,
         **dict(zip(("door", "doors"), doors(table, limit), strict=True)),
     }
@@ -172,22 +162,12 @@ def _pixels(widths: Iterable[int], character: float, padding: float) -> float:
     return sum(width * character + padding for width in widths)
 
 
-def figure_view(figure: Figure, svg: str, prefix: str = "", base: str = "", narrow: str = "") -> dict[str, Any]:
+def figure_view(figure: Figure, svg: str, narrow: str = "") -> dict[str, Any]:
     """A figure as the template shows it, with what phones see instead."""
-    words, name = printable(figure.in_words), f"figure-{prefix}{figure.name}"
+    words, name = printable(figure.in_words), f"figure-{figure.name}"
     drawing = inline(svg, name, words) + (inline(narrow, f"{name}-narrow", words) if narrow else "")
-    view = {"kind": "figure", "name": figure.name, "caption": figure.caption, "base": base, "narrow": bool(narrow)}
+    view = {"kind": "figure", "name": figure.name, "caption": figure.caption, "narrow": bool(narrow)}
     return {**view, "drawing": Markup(drawing)}  # noqa: S704 - written by Matplotlib and taken apart by `inline`
-
-
-def dialogue_view(dialogue: Dialogue) -> dict[str, Any]:
-    """A dialogue as the template shows it: the first speaker on the left, the second on the right."""
-    speakers = list(dict.fromkeys(speaker for speaker, _ in dialogue.turns))
-    turns = dialogue.table().frame.select("speaker", "text", "judged").to_dicts()
-    for turn in turns:
-        turn["right"] = turn["speaker"] in speakers and speakers.index(turn["speaker"]) % 2
-    view = {"kind": "dialogue", "name": dialogue.name, "caption": dialogue.caption, "turns": turns}
-    return {**view, "total": len(turns), "base": "", "files": True}
 
 
 def outcomes(record: Record) -> dict[str, Any] | None:
@@ -203,23 +183,6 @@ def outcomes(record: Record) -> dict[str, Any] | None:
         return None
     frame = pl.DataFrame(rows, schema_overrides={"planned": pl.Int64})
     return table_view(Table("outcomes", "Judgments by rater", frame), files=False)
-
-
-def _asked(record: Record) -> dict[str, Any] | None:
-    """What is known of each model, where anything is."""
-    if not record.asked:
-        return None
-    frame = pl.DataFrame(record.asked, infer_schema_length=None)
-    columns = {
-        "thought": Column("replies with thinking", percent=True, digits=0),
-        "thinking_words": Column("words of thinking", digits=0),
-        "schema": Column("JSON schema"),
-        "logprobs": Column("likeliest tokens told"),
-        "window": Column("context window"),
-        "repeats": Column("same seed, same reply"),
-    }
-    columns = {name: how for name, how in columns.items() if name in frame.columns}
-    return table_view(Table("models", "The models that were asked", frame, columns), files=False)
 
 
 def value_text(value: Any) -> str:
@@ -257,7 +220,7 @@ def _numbered(
 
 
 def counted_views(views: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Views with their numbers, which run apart for tables, figures and dialogues."""
+    """Views with their numbers, which run apart for tables and figures."""
     numbers = Counter[str]()
     for view in views:
         numbers[view["kind"]] += 1
@@ -275,9 +238,7 @@ def _opening(result: Result) -> Part | None:
 def _view(part: Part, drawings: Mapping[str, str], narrow: Mapping[str, str], explorer: str | None) -> dict[str, Any]:
     if isinstance(part, Table):
         return {**table_view(part), "explorer": explorer}
-    if isinstance(part, Dialogue):
-        return dialogue_view(part)
-    return figure_view(part, drawings[part.name], narrow=narrow.get(part.name, ""))
+    return figure_view(part, drawings[part.name], narrow.get(part.name, ""))
 
 
 def caveats(sentences: list[str]) -> dict[str, Any]:

@@ -109,16 +109,6 @@ class Table(Shown):
 
     Columns named `estimate`, `low` and `high`, as measures give them, are folded into one; columns that say
     nothing in any row, and those that only make a row recomputable, are left out for people and kept in the files.
-
-    Args:
-        name: A short name in lower case with hyphens: the name of its files.
-        caption: One or two sentences: what the table shows, and of what.
-        frame: The data, all of them.
-        columns: How single columns are shown; a string is a title.
-        shown: Which columns people see, in this order; without it all that say something.
-        keys: The columns that name a row, for putting two runs side by side; without them the columns of text.
-        notes: What a reader must know besides.
-        published: Whether it sets published beside recomputed figures.
     """
 
     name: str
@@ -188,16 +178,7 @@ class Table(Shown):
 
 @dataclass(frozen=True)
 class Figure(Shown):
-    """A figure of a report: a kind of chart, the frame it is drawn from, and the options of the chart.
-
-    Args:
-        name: A short name in lower case with hyphens: the name of its files.
-        caption: What is drawn, of what, and what intervals mean.
-        alt: The figure in words, for those who cannot see it; without them its axes and ends are told (`in_words`).
-        chart: A name in `vantage.report.charts.CHARTS`.
-        data: What is drawn.
-        options: Keyword options of the chart, in the terms of JSON.
-    """
+    """A figure of a report: a kind of chart, the frame it is drawn from, and the options of the chart."""
 
     name: str
     caption: str
@@ -231,44 +212,23 @@ class Figure(Shown):
         return parameter is not None and self.options.get("width", parameter.default) > COLUMN
 
 
-@dataclass(frozen=True)
-class Dialogue(Shown):
-    """A conversation, shown as one; its files hold it as a table of turns.
+def dialogue(name: str, caption: str, turns: Sequence[tuple[str, str]], statement: str = "") -> Table:
+    """A conversation as a table of turns; the statement that was judged is marked, at the end where no turn says it.
 
-    >>> talk = Dialogue("lunch", "A dry remark.", [("Ann", "The soup is cold."), ("Ben", "How lovely.")], "How lovely.")
-    >>> talk.table().frame.rows()
+    >>> talk = dialogue("lunch", "A remark.", [("Ann", "The soup is cold."), ("Ben", "How lovely.")], "How lovely.")
+    >>> talk.frame.rows()
     [(1, 'Ann', 'The soup is cold.', False), (2, 'Ben', 'How lovely.', True)]
-
-    Args:
-        name: A short name in lower case with hyphens: the name of its files, which no table shares.
-        caption: Who speaks, and where the conversation comes from.
-        turns: Speaker and text of each turn.
-        statement: What was judged, marked where it is said; at the end where no turn says it.
     """
-
-    name: str
-    caption: str
-    turns: Sequence[tuple[str, str]]
-    statement: str = ""
-
-    def __post_init__(self) -> None:
-        check_name(self.name, "dialogue")
-        object.__setattr__(self, "turns", [(str(speaker), str(text)) for speaker, text in self.turns])
-
-    def table(self) -> Table:
-        """The turns as a table."""
-        turns = list(self.turns)
-        if self.statement and not any(self.statement in text for _, text in turns):
-            turns.append(("", self.statement))
-        judged = [bool(self.statement) and self.statement in text for _, text in turns]
-        rows = [(n, *turn, said) for n, (turn, said) in enumerate(zip(turns, judged, strict=True), 1)]
-        types = {"turn": pl.Int64, "speaker": pl.String, "text": pl.String, "judged": pl.Boolean}
-        frame = pl.DataFrame(rows, schema=types, orient="row")
-        shown = ["turn", "speaker", "text", *(["judged"] if self.statement else [])]
-        return Table(self.name, self.caption, frame, {}, shown, ("turn",))
+    said = [(str(speaker), str(text)) for speaker, text in turns]
+    if statement and not any(statement in text for _, text in said):
+        said.append(("", statement))
+    rows = [(n, *turn, bool(statement) and statement in turn[1]) for n, turn in enumerate(said, 1)]
+    types = {"turn": pl.Int64, "speaker": pl.String, "text": pl.String, "judged": pl.Boolean}
+    frame = pl.DataFrame(rows, schema=types, orient="row")
+    return Table(name, caption, frame, {}, ["turn", "speaker", "text", *(["judged"] if statement else [])], ("turn",))
 
 
-Part: TypeAlias = Table | Figure | Dialogue
+Part: TypeAlias = Table | Figure
 """What stands in a section besides text."""
 
 
@@ -292,16 +252,7 @@ class Section(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Result(Shown):
-    """What a study has found.
-
-    Args:
-        sections: The report, in the order of reading.
-        findings: What to remember, most important first.
-        warnings: What must be known before anything is believed; shown at the top.
-        methods: Paragraphs on how it was done, besides the options, versions and counts that every report states.
-        references: Keys of the works behind its measures, in `vantage/measures/references.bib`.
-        ledger: Every statement that could be made, with its verdict.
-    """
+    """What a study has found."""
 
     sections: Sequence[Section]
     findings: Sequence[Finding] = ()
@@ -311,8 +262,8 @@ class Result(Shown):
     ledger: Sequence[Claim] = ()
 
     def __post_init__(self) -> None:
-        stored = [part.name for part in self.parts if not isinstance(part, Figure)]
-        for kind, names in (("tables", stored), ("figures", [figure.name for figure in self.figures])):
+        for kind, parts in (("tables", self.tables), ("figures", self.figures)):
+            names = [part.name for part in parts]
             if twice := [name for i, name in enumerate(names) if name in names[:i]]:
                 raise InputError(f"two {kind} of the report are called '{twice[0]}'")
 
@@ -330,11 +281,6 @@ class Result(Shown):
     def figures(self) -> list[Figure]:
         """All figures, in their order."""
         return [part for part in self.parts if isinstance(part, Figure)]
-
-    @property
-    def dialogues(self) -> list[Dialogue]:
-        """All dialogues, in their order."""
-        return [part for part in self.parts if isinstance(part, Dialogue)]
 
 
 def check_name(name: str, what: str) -> None:

@@ -5,10 +5,10 @@ A rehearsal shows how people ended, expected reliability, checks, and pages nobo
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import polars as pl
-
+from vantage.measures import View
 from vantage.planning.plan import VIEWS, Plan
 from vantage.recruit.rehearsal.results import VIEWS as REHEARSED
 from vantage.recruit.rehearsal.results import Rehearsal
@@ -47,65 +47,44 @@ def frontier_figure(plan: Plan, budget: float | None = None) -> Figure:
     return Figure("frontier", caption, "", "curve", plan.budgeted, options)
 
 
-def curve_figure(plan: Plan) -> Figure:
-    """What is reached for more and more money, by answers per item."""
-    caption = (
-        f"The {plan.what} by what is spent, for some numbers of answers per item. The dashed line is the target, "
-        "the ring the chosen design."
-    )
-    options = {"x": "cost", "y": "value", "series": "answers_each", "label": plan.unit, "chosen": "chosen"}
-    return Figure("curve", caption, "", "curve", plan.curve, {**options, "reference": plan.target})
-
-
 def plan_report(plan: Plan, budget: float | None = None) -> Report:
     """A page with the tables and figures of a plan, ready to be written: `plan_report(plan).write("folder")`."""
-    first = Written.of("The design", plan.choice, VIEWS["choice"], "choice", 1, hidden=("verdict", "what"))
-    first.text.append(f"Assumes {'; '.join(plan.assumes)}.")
     frontier = Written("The frontier", [], [frontier_figure(plan, budget)])
     for name in ("frontier", "budgeted"):
-        frame = getattr(plan, name)
-        if len(frame):
+        if len(frame := getattr(plan, name)):
             frontier.parts += present(frame.select(SHOWN), VIEWS[name], name=name, keys=["per_item"]).parts
-    curve = Written("What more items bring", [], [curve_figure(plan)])
-    sections = [first, frontier, curve]
+    sections = [_first("The design", plan, "choice", VIEWS, hidden=("verdict", "what")), frontier]
+    caption = f"The {plan.what} by what is spent, for some numbers of answers per item; the dashed line is the target."
+    options = {"x": "cost", "y": "value", "series": "answers_each", "label": plan.unit, "chosen": "chosen"}
+    curve = Figure("curve", caption, "", "curve", plan.curve, {**options, "reference": plan.target})
+    sections.append(Written("What more items bring", [], [curve]))
     if len(plan.powered):
         how: dict[str, Any] = {"hidden": ["model_items"], "keys": ["rater"]}
         sections.append(Written.of("With the help of a model", plan.powered, VIEWS["powered"], "powered", 2, **how))
     if len(plan.adaptive):
-        table = plan.adaptive.head(-1).drop("sentence", "worth")
+        table = plan.adaptive.head(-1).drop("sentence", "worth")  # the last row is the sentence about all of them
         shown = present(table, VIEWS["adaptive"], name="adaptive", keys=["until"], says=())
-        statements = present(plan.adaptive, VIEWS["adaptive"], name="adaptive", table=False).statements
-        sections.append(Written("Adapting", [], [*shown.parts], [(statement, 2) for statement in statements]))
-    made, findings, _ = decided(sections)
-    record = made_at_once("plan", f"A plan: {plan.what}")
+        said = present(plan.adaptive, VIEWS["adaptive"], name="adaptive", table=False).statements
+        sections.append(Written("Adapting", [], [*shown.parts], [(statement, 2) for statement in said]))
     sources = [key for name in VIEWS for key in VIEWS[name].sources if name == "choice" or len(getattr(plan, name))]
-    return Report(record, Result(made, findings, references=[*sources, *ALWAYS]))
+    return _page("plan", f"A plan: {plan.what}", sections, sources)
 
 
 def rehearsal_report(made: Rehearsal) -> Report:
     """A page with the tables of a rehearsal, ready to be written: `rehearsal_report(made).write("folder")`."""
-    first = Written.of("The study", made.summary, REHEARSED["summary"], "summary", 1, hidden=["verdict"])
-    first.text.append(f"Assumes {'; '.join(made.assumes)}.")
-    sections = [first]
+    sections = [_first("The study", made, "summary", REHEARSED, hidden=["verdict"])]
     for name, title in TITLES.items():
-        frame: pl.DataFrame = getattr(made, name)
-        if frame.is_empty():
-            continue
-        section = Written.of(title, frame, REHEARSED[name], name, 2, keys=[frame.columns[0]])
-        if name == "outcomes" and (minutes := _minutes(made)) is not None:
-            section.parts.append(minutes)
-        sections.append(section)
+        if len(frame := getattr(made, name)):
+            sections.append(Written.of(title, frame, REHEARSED[name], name, 2, keys=[frame.columns[0]]))
+    return _page("rehearsal", f"A rehearsal of {made.study}", sections, REHEARSED["reliability"].sources)
+
+
+def _first(title: str, of: Plan | Rehearsal, name: str, views: Mapping[str, View], hidden: Sequence[str]) -> Written:
+    section = Written.of(title, getattr(of, name), views[name], name, 1, hidden=hidden)
+    section.text.append(f"Assumes {'; '.join(of.assumes)}.")
+    return section
+
+
+def _page(kind: str, title: str, sections: list[Written], sources: Sequence[str]) -> Report:
     written, findings, _ = decided(sections)
-    record = made_at_once("rehearsal", f"A rehearsal of {made.study}")
-    return Report(record, Result(written, findings, references=[*REHEARSED["reliability"].sources, *ALWAYS]))
-
-
-def _minutes(made: Rehearsal) -> Figure | None:
-    """The durations of those who finished, from the fastest to the slowest."""
-    times = made.people.filter(outcome="finished").select("minutes").sort("minutes")
-    if len(times) < 2:
-        return None
-    share = pl.int_range(1, pl.len() + 1) / pl.len()
-    caption = "The share of people who finish within so many minutes."
-    options = {"x": "minutes", "y": "share", "x_label": "minutes", "label": "share who finished"}
-    return Figure("minutes", caption, "", "curve", times.with_columns(share.alias("share")), options)
+    return Report(made_at_once(kind, title), Result(written, findings, references=[*sources, *ALWAYS]))

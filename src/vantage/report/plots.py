@@ -25,8 +25,7 @@ class Plots:
             raise InputError(f"there is no measure '{measure}'", remedy=nearest(measure, list(measures)))
         result = measures[measure].function(self.corpus, by=by, **options)
         caption = f"{measures[measure].summary.split(':')[0].split(';')[0].rstrip('.')}, by {by}."
-        alt = f"One point per {by} with its interval."
-        return Figure("agreement", caption, alt, "points", result, {"category": by, "label": measure})
+        return Figure("agreement", caption, "", "points", result, {"category": by, "label": measure})
 
     def wright(self, question: str) -> Part | str:
         """The Wright map of a question: people, models and items on one scale, or a sentence why there is none."""

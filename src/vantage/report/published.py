@@ -31,15 +31,6 @@ class Published:
     'matched'
     >>> Published("soft unanimity", "Section 4", "1,316", 1317).difference
     1.0
-
-    Args:
-        what: The quantity.
-        where: Its place in the paper.
-        published: The figure as printed, so that its digits count.
-        recomputed: Ours; null where the data do not allow it.
-        variant: How it was computed, or why it differs or cannot be computed.
-        percent: Whether the printed figure is a percentage and ours a share.
-        tolerance: How far the two may lie apart, instead of the rounding of the printed one.
     """
 
     what: str
@@ -110,20 +101,7 @@ def published_table(name: str, caption: str, rows: Sequence[Published], notes: S
 
 
 class PrintedGroup(BaseModel):
-    """Printed figures that one column of one table recomputes.
-
-    Args:
-        what: The quantity, with the keys of a row in braces.
-        where: Their place in the paper.
-        table: The table of the report that has them; none where the data do not allow it.
-        column: Its column.
-        keys: The columns that find a row; `figures` then begin with their values.
-        variant: How it was computed, or why it differs or cannot be recomputed.
-        percent: Whether printed figures are percentages and ours shares.
-        tolerance: How far the two may lie apart, instead of the rounding of the printed figure.
-        optional: Whether figures without a row in the table are left out, such as those of a corpus not looked at.
-        figures: One list per figure: the values of the keys, the figure as printed, and a variant of its own if any.
-    """
+    """Printed figures that one column of one table recomputes."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     what: str

@@ -106,14 +106,7 @@ class Recipe(BaseModel):
         warnings: Sequence[str] = (),
         step: Callable[[int], None] = lambda _: None,
     ) -> Result:
-        """The report on an analysis.
-
-        Args:
-            analysis: What functions are given; it has at least `corpus`, `options` and `seed`.
-            published: Published figures to be set beside what was recomputed.
-            warnings: What must be known before anything is believed.
-            step: Called with 1 after each section.
-        """
+        """The report on an analysis."""
         options = getattr(analysis, "options", None) or {}
         engine = RecipeEngine(
             self._functions,

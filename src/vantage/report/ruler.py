@@ -57,5 +57,5 @@ def wright_map(data: Corpus | pl.DataFrame, of: str, name: str = "wright-map") -
             f" Raters fall into {groups} groups that share no items, so that severity can be compared between groups "
             "only if the items of each group are alike on average, as when allotted at random."
         )
-    shown = frame.select("facet", "name", "estimate", "low", "high", "infit", "fair")
+    shown = frame.select("facet", "name", "estimate", "low", "high")
     return Figure(name, caption, "", "wright", shown, {})

@@ -47,18 +47,7 @@ _OPTIONAL: Final = re.compile(r"\[([^\]]*)\]")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How the rows of a result are named in sentences, and what the ledger says of them.
-
-    Args:
-        by: The columns that tell rows apart.
-        symbol: The symbol of the estimate.
-        columns: How columns are shown.
-        confidence: The coverage of the intervals.
-        values: Further names that phrases use, such as the study's own options.
-        estimand: What was estimated.
-        population: Whose judgments these are, and what intervals generalise to.
-        table: The table of the result.
-    """
+    """How the rows of a result are named in sentences, and what the ledger says of them."""
 
     by: Sequence[str] = ()
     symbol: str = ""

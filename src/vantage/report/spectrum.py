@@ -5,12 +5,14 @@ It shows at a glance how many texts people agree on, and where they do not; mode
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
 
+from vantage.corpora import Corpus
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats, Ints
 from vantage.report.cells import counted, shortened
@@ -116,7 +118,7 @@ def division(counts: AnswerCounts) -> dict[str, Any]:
     texts = int(several.sum())
     unanimous = int((counts.shares[several, 0].max(axis=1, initial=0) >= 1).sum())
     strongly = int(_strongly(counts)[several].sum())
-    who = counts.groups[0].removeprefix("all ") if counts.groups else "raters"
+    who = {"people": "people", "all raters": "raters"}.get(counts.groups[0] if counts.groups else "", "them")
     alike = f"{unanimous / texts:.0%} of {counted(texts, 'text')} are" if unanimous else f"No text of {texts:,} is"
     said = f"{alike} unanimous; {strongly / texts:.0%} divide {who} strongly.".replace("%", " %") if texts else None
     shares = {"unanimous": unanimous / max(texts, 1), "strongly": strongly / max(texts, 1)}
@@ -133,31 +135,79 @@ def divisions(analysis: Analysis) -> pl.DataFrame | None:
 
 
 def spectrum(analysis: Analysis) -> list[Part]:
-    """The Spectrum of the first questions."""
-    texts = analysis.corpus.with_texts().items
-    shown = texts.filter(~pl.col("hidden").fill_null(False)) if texts.schema.get("hidden") == pl.Boolean else texts
-    said = dict(shown.select("item", "text").iter_rows()) if "text" in texts.columns else {}
-    parts: list[Part] = []
+    """The Spectrum of the first questions; of a question asked in several conditions, one of each beside the others."""
+    said, parts = _texts(analysis.corpus), list[Part]()
     for question, counts in counted_answers(analysis.corpus):
         if len(parts) == QUESTIONS:
             break
-        drawn, names = Spectrum.of(counts), answers_of(question)[1]
-        many = len(drawn.order)
-        options: dict[str, Any] = {"order": list(names), "colours": colours_of(question)}
-        pinned = [(at, counts.items[int(drawn.order[at])]) for at in drawn.pins()]
-        options["pins"] = [[(at + 0.5) / many, shortened(said.get(item) or item, 90)] for at, item in pinned]
-        by = "their mean" if question.scale.ordered else f"the share of {names[0]}"
-        caption = (
-            f"Every text is a column: the answers to {question.title or question.id} as shares, sorted by {by}, and "
-            "below how far two of its answers are apart, as a share of the scale."
-        )
-        if len(counts.groups) > 1:
-            caption += " Other raters stand beneath in the same order."
-        if many > COLUMNS:
-            caption += f" Each column is the mean of about {round(many / COLUMNS)} neighbouring texts."
-        name = "spectrum" if not parts else f"spectrum-{len(parts) + 1}"
-        parts.append(Figure(name, caption, "", "spectrum", _columns(drawn, names), options))
+        caption = f"the answers to {question.title or question.id} as shares"
+        further = " Other raters stand beneath in the same order." if len(counts.groups) > 1 else ""
+        parts.append(_figure("spectrum", len(parts), Spectrum.of(counts), [], said, caption, further))
     return parts
+
+
+def beside(corpora: Mapping[str, Corpus]) -> list[Part]:
+    """The Spectra of several corpora, beneath each other: the texts that all of them judged, in one order."""
+    first = next(iter(corpora.values()))
+    said, parts = _texts(first), list[Part]()
+    for question, _ in counted_answers(first):
+        asked = [part for part in corpora.values() if question.id in {one.id for one in part.questions}]
+        if len(parts) == QUESTIONS or len(asked) < len(corpora):
+            continue
+        of = [
+            AnswerCounts.of(_about(first.items, one), one.question(question.id)).first(name)
+            for one, name in zip(asked, corpora, strict=True)
+        ]
+        both = np.logical_and.reduce([one.n[:, 0] > 0 for one in of])
+        if both.any() and all(answers_of(one.question)[1] == answers_of(question)[1] for one in of):
+            whole = Spectrum.of(of[0])
+            drawn = Spectrum(of[0], whole.order[both[whole.order]])
+            caption = f"the answers to {question.title or question.id} as shares in {' and '.join(corpora)}"
+            parts.append(_figure("beside", len(parts), drawn, of[1:], said, caption, " All have one order."))
+    return parts
+
+
+def conditions(analysis: Analysis) -> list[Part] | None:
+    """The Spectra of the conditions in which people judged the same texts."""
+    people = analysis.people
+    named = people.judgments["condition"].unique(maintain_order=True).to_list()
+    several = {name or "no condition": people.filter(condition=name) for name in named[: MODELS + 1]}
+    return beside(several) or None if len(several) > 1 else None
+
+
+def _about(items: pl.DataFrame, corpus: Corpus) -> Corpus:
+    """What a corpus says of some items, so that their places are the same as in another."""
+    judged = corpus.judgments.join(items, on="item", how="semi", maintain_order="left")
+    return Corpus(items, corpus.raters, judged, corpus.instruments, corpus.about)
+
+
+def _texts(corpus: Corpus) -> dict[str, str]:
+    texts = corpus.with_texts().items
+    shown = texts.filter(~pl.col("hidden").fill_null(False)) if texts.schema.get("hidden") == pl.Boolean else texts
+    return dict(shown.select("item", "text").iter_rows()) if "text" in texts.columns else {}
+
+
+def _figure(
+    name: str,
+    place: int,
+    drawn: Spectrum,
+    further: Sequence[AnswerCounts],
+    said: Mapping[str, str],
+    caption: str,
+    note: str,
+) -> Figure:
+    question, many = drawn.counts.question, len(drawn.order)
+    names = answers_of(question)[1]
+    options: dict[str, Any] = {"order": list(names), "colours": colours_of(question)}
+    pinned = [(at, drawn.counts.items[int(drawn.order[at])]) for at in drawn.pins()]
+    options["pins"] = [[(at + 0.5) / many, shortened(said.get(item) or item, 90)] for at, item in pinned]
+    by = "their mean" if question.scale.ordered else f"the share of {names[0]}"
+    text = f"Every text is a column: {caption}, sorted by {by}, and below how far two of its answers are apart, "
+    text += f"as a share of the scale.{note}"
+    if many > COLUMNS:
+        text += f" Each column is the mean of about {round(many / COLUMNS)} neighbouring texts."
+    frame = _columns([drawn, *(Spectrum(one, drawn.order) for one in further)], names)
+    return Figure(name if not place else f"{name}-{place + 1}", text, "", "spectrum", frame, options)
 
 
 def _strongly(counts: AnswerCounts) -> Any:
@@ -167,13 +217,14 @@ def _strongly(counts: AnswerCounts) -> Any:
     return np.nan_to_num(counts.shares[:, 0], nan=1.0).max(axis=1, initial=0) < ALIKE - 1e-9
 
 
-def _columns(drawn: Spectrum, names: tuple[str, ...]) -> pl.DataFrame:
+def _columns(sides: Sequence[Spectrum], names: tuple[str, ...]) -> pl.DataFrame:
     """One row for each column, rater and answer."""
     rows: list[pl.DataFrame] = []
-    for group, who in enumerate(drawn.counts.groups[: MODELS + 1]):
-        shares = drawn.shares(group)
-        apart = drawn.apart if not group else np.full(len(shares), np.nan)
-        frame = pl.DataFrame({"column": np.arange(len(shares)), "texts": drawn.texts, "apart": apart})
-        parts = [frame.with_columns(answer=pl.lit(name), share=shares[:, at]) for at, name in enumerate(names)]
-        rows.append(pl.concat(parts).with_columns(who=pl.lit(who)).filter(pl.col("share").is_not_nan()))
+    for drawn in sides:
+        for group, who in enumerate(drawn.counts.groups[: MODELS + 1]):
+            shares = drawn.shares(group)
+            apart = drawn.apart if not rows else np.full(len(shares), np.nan)
+            frame = pl.DataFrame({"column": np.arange(len(shares)), "texts": drawn.texts, "apart": apart})
+            parts = [frame.with_columns(answer=pl.lit(name), share=shares[:, at]) for at, name in enumerate(names)]
+            rows.append(pl.concat(parts).with_columns(who=pl.lit(who)).filter(pl.col("share").is_not_nan()))
     return pl.concat(rows).with_columns(pl.col("apart").fill_nan(None))

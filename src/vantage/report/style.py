@@ -13,13 +13,13 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
+from zlib import crc32
 
 from vantage.report.cells import minus, printable, shortened
 
@@ -41,8 +41,6 @@ PEOPLE: Final = PALETTE[1]
 """The colour of people, in every figure; others get it only where all other colours are taken."""
 _PEOPLE: Final = re.compile(r"(?:all )?(?:people|persons?|humans?|annotators|experts|participants)\b.*", re.IGNORECASE)
 _OTHERS: Final = [colour for colour in PALETTE if colour != PEOPLE]
-_REPORT: ContextVar[Mapping[str, str]] = ContextVar("report", default={})  # noqa: B039 - never changed in place
-"""The colours of the report of which a figure is drawn."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 COLUMN: Final = 3.35
 """The width of a column of a two-column paper, in inches."""
@@ -59,8 +57,6 @@ _REFERENCE: Final = re.compile(r"url\(#([^)]+)\)")
 _FONT: Final = re.compile(r"(?:(?:normal|italic|oblique|bold|\d{3})\s+)*([\d.]+px)\s+.*")
 SCALE: Final = 5 / 3
 """Pixels of the screen for a point of paper: a little more than on paper, which is held closer."""
-TIP: Final = "tip: "
-"""How the id of an artist begins that says what a browser shows where the pointer rests on it."""
 FONTS: Final = "DejaVu Sans, Verdana, Arial, sans-serif"
 
 
@@ -78,46 +74,12 @@ def figure_style() -> Iterator[None]:
     import matplotlib as mpl
     from cycler import cycler
 
-    settings: dict[Any, Any] = {
-        "font.family": "sans-serif",
-        "font.sans-serif": _fonts(),
-        "font.size": 8.5,
-        "axes.titlesize": 9,
-        "axes.labelsize": 8.5,
-        "xtick.labelsize": 8,
-        "ytick.labelsize": 8,
-        "legend.fontsize": 8,
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "axes.edgecolor": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "axes.linewidth": 0.6,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": False,
-        "axes.axisbelow": True,
-        "grid.color": FAINT,
-        "grid.alpha": 0.3,
-        "grid.linewidth": 0.5,
-        "lines.linewidth": 1.4,
-        "lines.markersize": 5,
-        "legend.frameon": False,
-        "figure.facecolor": "none",
-        "axes.facecolor": "none",
-        "savefig.facecolor": "none",
-        "axes.prop_cycle": cycler(color=PALETTE),
-        # What stands in a label came from items, models or people: a dollar sign is no formula.
-        "text.parse_math": False,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "vantage",
-        "pdf.fonttype": 42,
-        "pdf.compression": 6,
-    }
     with mpl.rc_context(), warnings.catch_warnings():
         # Not what a theme of the notebook, a file of the user's or another library has set.
         mpl.rcdefaults()
-        mpl.rcParams.update(settings)
+        with resources.as_file(resources.files("vantage.report") / "figures.mplstyle") as file:
+            mpl.rcParams.update(mpl.rc_params_from_file(file, use_default_template=False))
+        mpl.rcParams.update({"font.sans-serif": _fonts(), "axes.prop_cycle": cycler(color=PALETTE)})
         # A character that no font has becomes a box; the figure stays sound.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support .* natively")
@@ -147,24 +109,19 @@ def panels(
     return figure, all_axes[:count], columns
 
 
-def drawn(draw: Callable[[], Drawing], palette: Mapping[str, str] | None = None, *, paper: bool = True) -> Drawn:
-    """What is drawn as SVG and, for `paper`, PDF, in the colours of its report; the same figure, the same bytes."""
-    token = _REPORT.set(palette or {})
-    try:
-        with figure_style():
-            drawing = draw()
-            # Laid out once for both files.
-            drawing.draw_without_rendering()
-            drawing.set_layout_engine("none")
-            box = drawing.get_tightbbox().padded(0.04)
-            svg, pdf = io.BytesIO(), io.BytesIO()
-            nothing = dict.fromkeys(("Date", "Creator"))
-            drawing.savefig(svg, format="svg", metadata=nothing, bbox_inches=box)
+def drawn(draw: Callable[[], Drawing], *, paper: bool = True) -> Drawn:
+    """What is drawn as SVG and, for `paper`, PDF; the same figure, the same bytes."""
+    with figure_style():
+        drawing = draw()
+        # Laid out once for both files.
+        drawing.draw_without_rendering()
+        drawing.set_layout_engine("none")
+        box = drawing.get_tightbbox().padded(0.04)
+        svg, pdf = io.BytesIO(), io.BytesIO()
+        drawing.savefig(svg, format="svg", metadata=dict.fromkeys(("Date", "Creator")), bbox_inches=box)
+        if paper:
             nothing = dict.fromkeys(("CreationDate", "Creator", "Producer"))
-            if paper:
-                drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches=box)
-    finally:
-        _REPORT.reset(token)
+            drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches=box)
     return Drawn(svg.getvalue().decode("utf-8"), pdf.getvalue())
 
 
@@ -186,37 +143,18 @@ def row_label(value: object) -> str:
     return text if len(text) <= ROW_LABEL else f"{text[: half - 1].rstrip()}…{text[-half - 2 :].lstrip()}"
 
 
-def assigned(groups: Sequence[Sequence[Any]], known: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A colour for every name: its own in all groups (the series of each figure), and different within a group.
-
-    >>> result = assigned([["people", "a"], ["b", "a"], ["b", "c"]])
-    >>> result["people"] == PEOPLE, len({result["a"], result["b"], result["c"]})
-    (True, 3)
-    """
-    groups_of = [list(dict.fromkeys(map(str, names))) for names in groups]
-    palette = dict(known or {})
-    new = dict.fromkeys(name for names in groups_of for name in names if name and name not in palette)
-    for name in sorted(new, key=lambda name: not _PEOPLE.fullmatch(name)):
-        taken = {palette[other] for names in groups_of if name in names for other in names if other in palette}
-        used = Counter(palette.values())
-        if _PEOPLE.fullmatch(name) and PEOPLE not in taken:
-            palette[name] = PEOPLE
-        else:
-            free = [c for c in _OTHERS if c not in taken] or [c for c in PALETTE if c not in taken] or _OTHERS
-            palette[name] = min(free, key=lambda colour: used[colour])
-    return palette
-
-
 def colours(names: Sequence[Any]) -> dict[Any, str]:
-    """A colour for each of the names: that of the report, or the next free one; more than eight are drawn apart."""
-    several = list(dict.fromkeys(names))
-    if len(several) > len(PALETTE):
-        return {name: colour_of(name) for name in several}
-    colours_of = assigned([several], _REPORT.get())
-    # Colours that the report gave to two names because they never meet must differ where they do.
-    if len({colours_of[str(name)] for name in several if str(name)}) < sum(map(bool, map(str, several))):
-        colours_of = assigned([several])
-    return {name: colours_of.get(str(name), PALETTE[0]) for name in several}
+    """A colour for each of the names: people have theirs, others one that follows from the name as far as it is free.
+
+    >>> colours(["m1", "people"])["people"] == PEOPLE
+    True
+    """
+    palette: dict[Any, str] = {}
+    for name in sorted(dict.fromkeys(names), key=lambda name: not _PEOPLE.fullmatch(str(name))):
+        start = crc32(str(name).encode()) % len(_OTHERS) if str(name) else 0
+        order = [*([PEOPLE] if _PEOPLE.fullmatch(str(name)) else []), *_OTHERS[start:], *_OTHERS[:start], PEOPLE]
+        palette[name] = next((colour for colour in order if colour not in palette.values()), order[0])
+    return palette
 
 
 def scale_colours(names: Sequence[Any], *, ordered: bool, bipolar: bool = False) -> dict[Any, str]:
@@ -240,8 +178,8 @@ def scale_colours(names: Sequence[Any], *, ordered: bool, bipolar: bool = False)
 
 
 def colour_of(name: Any) -> str:
-    """The colour that a name has in the report; the first one for names that are no series and no people."""
-    return _REPORT.get().get(str(name), PEOPLE if _PEOPLE.fullmatch(str(name)) else PALETTE[0])
+    """The colour of a name that is no series."""
+    return PEOPLE if _PEOPLE.fullmatch(str(name)) else PALETTE[0]
 
 
 def markers(names: Sequence[Any]) -> dict[Any, str]:
@@ -266,10 +204,6 @@ def inline(svg: str, prefix: str, title: str) -> str:
             if child.tag in _NEEDLESS:
                 parent.remove(child)
     for element in list(root.iter()):
-        if element.get("id", "").startswith(TIP):
-            tip = ET.Element(f"{{{_SVG}}}title")
-            tip.text = element.attrib.pop("id").removeprefix(TIP)
-            element.insert(0, tip)
         _attributes(element, prefix)
     size = [float(root.attrib.pop(side).removesuffix("pt")) for side in ("width", "height")]
     root.attrib.update(

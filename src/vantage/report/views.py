@@ -1,17 +1,6 @@
 """From a result and its view to the parts of a report: a table, a figure, and statements.
 
 The caption is built from the options that were really used.
-
->>> from vantage import demo_corpus
-
->>> from vantage.measures import alpha
->>> from vantage.measures import registry
->>> frame = alpha(demo_corpus(), by="question", resamples=50)
->>> shown = present(frame, registry()["alpha"].view, name="alpha", by=["question"], who="9 people")
->>> shown.parts[0].caption.split(", with ")[0]
-"Krippendorff's alpha (ordinal level) of 9 people by question"
->>> shown.parts[0].caption.split(", with ")[1]
-'95 % intervals over items and raters (50 resamples).'
 """
 
 from __future__ import annotations
@@ -21,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from string import Formatter
 from typing import Any, Final
 
@@ -29,6 +19,7 @@ import polars.selectors as cs
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
+from vantage.documents import Document
 from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column, Rule, View
 from vantage.report.cells import counted
@@ -38,29 +29,6 @@ from vantage.report.sentences import Statement, Words, statement
 
 OVER: Final = {name: name for name in ("items", "raters", "runs", "texts", "users")} | {"both": "items and raters"}
 """What an interval is over, in words."""
-OPTIONS: Final = {
-    "bonferroni": "Bonferroni",
-    "holm": "Holm, 1979",
-    "bh": "Benjamini and Hochberg, 1995",
-    "by": "Benjamini and Yekutieli, 2001",
-    "pearson": "Pearson",
-    "spearman": "Spearman",
-    "kendall": "Kendall",
-    "f1": "F1",
-    "f1_macro": "macro F1",
-    "f1_micro": "micro F1",
-    "f1_weighted": "weighted F1",
-    "f1_class": "F1 of each class",
-    "mae": "mean absolute error",
-    "rmse": "root mean squared error",
-    "jsd": "Jensen–Shannon divergence",
-    "js_distance": "Jensen–Shannon distance",
-    "kl": "Kullback–Leibler divergence",
-    "manhattan": "Manhattan distance",
-    "euclidean": "Euclidean distance",
-    "wasserstein": "Wasserstein distance",
-}
-"""What the values of options are called in the paragraph on methods, where that is not their name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +68,7 @@ def present(
     values: Mapping[str, Any] | None = None,
     families: Sequence[tuple[str, bool, str]] | None = None,
 ) -> Presented:
-    """The table, the figures and the statements of a result.
-
-    Args:
-        frame: The result.
-        view: How it is shown.
-        name: The name of its files.
-        by: The columns that tell rows apart.
-        who: Who judged, for the caption.
-        caption: A caption of one's own, instead of the one built from view and options.
-        figures: Charts with their options (`chart`, `caption`, `name`, `alt`); those of the view without it.
-        table: Whether there is a table.
-        keys: The columns that name a row, where they are not those in `by`.
-        says: The rules of its sentences, instead of those of the view.
-        values: Further names for phrases.
-        families: For each rule its research question, whether it is exploratory, and which question comes before.
-    """
+    """The table, the figures and the statements of a result."""
     options, text = used_options(frame), caption or caption_of(view, frame, by, who)
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
     over = interval_words(frame, options)
@@ -185,6 +138,12 @@ def _table(frame: pl.DataFrame, view: View, name: str, caption: str, by: Sequenc
     return Table(name, caption, frame, columns, shown, keyed, view.notes)
 
 
+@cache
+def _option_names() -> dict[str, str]:
+    names: dict[str, str] = Document.bundled("vantage.report", "options.yaml").data
+    return names
+
+
 def option_words(value: Any) -> str:
     """The value of an option in a sentence.
 
@@ -193,7 +152,11 @@ def option_words(value: Any) -> str:
     """
     if isinstance(value, list):
         return " and ".join(map(option_words, value))
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else OPTIONS.get(value, str(value))
+    return (
+        f"{value:,}"
+        if isinstance(value, int) and not isinstance(value, bool)
+        else _option_names().get(value, str(value))
+    )
 
 
 def used_options(frame: pl.DataFrame) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def run(
             record.state, record.finished, record.reason = "interrupted", now(), _reason(error)
             if context.reached is not None:
                 context.reached.write(folder / "corpus")
-                record.describe(context.reached, folder, context.data)
+                record.describe(context.reached)
             Report(record, Result([])).note(folder)
             raise
     return report
@@ -203,7 +203,7 @@ def redraw(folder: str | Path) -> Report:
 def _finished(study: Study[Any], context: Context[Any]) -> Report:
     """The report on a study that is collected and analysed; the corpus is written."""
     corpus = study.collect(context)
-    context.record.describe(corpus, context.folder, context.data)
+    context.record.describe(corpus)
     with context.step("measuring"):
         if len(gone := hidden(corpus)):
             context.warn(
@@ -226,7 +226,7 @@ def _partial(folder: Path, record: Record) -> Report:
     result = Result([])
     if is_corpus(folder / "corpus"):
         corpus = Corpus.read(folder / "corpus")
-        record.describe(corpus, folder)
+        record.describe(corpus)
         result = overview(corpus, seed=record.seed)
     record.missing = [
         f"{rater}: {have:,} of {planned:,} planned judgments are there."

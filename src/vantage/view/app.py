@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from importlib import resources
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-import polars as pl
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from vantage.errors import InputError, VantageError
+from vantage.errors import VantageError
 from vantage.report import EXPLORER, as_json
 from vantage.view.explorer import LARGEST, VIEWS, Explorer
 
@@ -63,7 +61,6 @@ class Server:
             Route("/report/{number:int}", self.report),
             # Numbers of a report lead to the explorer beside it, which is this one.
             Route(f"/report/{EXPLORER}", lambda _: RedirectResponse("/", 303, headers=HEADERS)),
-            Route("/api/evidence", self.evidence),
             Route("/api/{view}", self.api),
         ]
         return Starlette(routes=routes)
@@ -104,18 +101,11 @@ class Server:
         view = request.path_params["view"]
         if view not in VIEWS:
             return _json({"problem": "There is no such view."}, 404)
-        return await self._answer(request, lambda given: getattr(self.explorer, view)(**given))
-
-    async def evidence(self, request: Request) -> Response:
-        """A reply with the words that decided how it was read."""
-        return await self._answer(request, self._evidence)
-
-    async def _answer(self, request: Request, compute: Any) -> Response:
         if refusal := self._refused(request):
             return refusal
         try:
             given = parameters(parse_qsl(request.url.query, keep_blank_values=True))
-            return _json(await run_in_threadpool(compute, given))
+            return _json(await run_in_threadpool(lambda: getattr(self.explorer, view)(**given)))
         except VantageError as error:
             return _json({"problem": str(error)}, 400)
         except (TypeError, ValueError) as error:
@@ -130,25 +120,6 @@ class Server:
             said = "The link works once and only in the browser that opened it. Run vantage view again for a new one."
             return PlainTextResponse(said, 403, headers=HEADERS)
         return None
-
-    def _row(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        keys = {name: given[name] for name in ("item", "question", "rater", "condition", "sample") if name in given}
-        if not keys or not all(isinstance(value, int if name == "sample" else str) for name, value in keys.items()):
-            raise InputError("this names no judgment", remedy="reload the page")
-        rows = self.explorer.corpus.judgments.filter(pl.col(name) == value for name, value in keys.items())
-        if len(rows) != 1:
-            raise InputError("there is no such judgment", remedy="reload the page")
-        return rows.row(0, named=True)
-
-    def _evidence(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        from vantage.view.calls import evidence
-
-        corpus, row = self.explorer.corpus, self._row(given)
-        question = corpus.question(row["question"])
-        source = corpus.items.filter(pl.col("item") == row["item"])
-        text = source["text"][0] if "text" in source.columns else None
-        shown = evidence(row.get("reply") or "", question, text, cut=row.get("finish") == "length")
-        return {**shown, "stored_rule": row.get("rule")}
 
 
 def _same(given: str, secret: str) -> bool:

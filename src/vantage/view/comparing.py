@@ -1,22 +1,22 @@
 """Any two groups of raters on the same items: the difference of all, and the items on which they part.
 
-A group is written `people`, `kind=model`, `rater=NAME`, `TRAIT=VALUE` or `condition=NAME`.
+A group is written `everyone`, `people`, `kind=model`, `rater=NAME`, `TRAIT=VALUE` or `condition=NAME`; where several
+corpora are open, `source=NAME` is one of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures import find
-from vantage.measures.intervals import welch
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.report import answers_of, shares_of
@@ -42,10 +42,10 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
         chose = pl.col("shares").arr.get(labels.index(label))
         first, second = (part.with_columns(value=chose) for part in (first, second))
     texts = corpus.items.select("item", pl.col("^text$"))
-    rows = _in_points(first, second).join(texts, on="item", how="left")
-    if label:  # shares differ by one at most
-        rows = rows.with_columns(pl.col("low", "high").clip(-1, 1))
-    rows = rows.sort("difference", "item", descending=[True, False])
+    rows = _means(first).join(_means(second), on="item", suffix="_other").join(texts, on="item", how="left")
+    rows = rows.with_columns(difference=pl.col("mean") - pl.col("mean_other")).sort(
+        "difference", "item", descending=[True, False]
+    )
     count, mean = len(rows), float(rows["difference"].to_numpy().mean())
     tested, claim = _tested({named(one): first, named(other): second})
     means = [float(rows[name].to_numpy().mean()) for name in ("mean", "mean_other")]
@@ -61,7 +61,7 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
         "shares": [part.round(4).tolist() for part in shares],
         "answers": [len(part) for part in both],
         "p": tested["p"],
-        "sentence": _of_option(label, means, tested, claim) if label else _sentence(mean, tested, claim),
+        "sentence": _said(tested, claim, label, means, mean),
         "higher": higher.head(size).fill_nan(None).to_dicts(),
         "lower": lower.head(size).fill_nan(None).to_dicts(),
         "points": rows.select("item", x="mean_other", y="mean").to_dicts() if not label and count <= 5000 else [],
@@ -80,20 +80,21 @@ def _telling(one: Floats, other: Floats) -> int:
     return 1 if len(one) == 2 else int(np.abs(one - other).argmax())
 
 
-def chosen(corpus: Corpus, group: str) -> tuple[pl.Expr, pl.Expr]:
-    """Which raters and which judgments a group is."""
+def chosen(corpus: Corpus, group: str) -> pl.Expr:
+    """Which judgments are those of a group."""
     name, equals, value = group.partition("=")
-    everything = pl.lit(True)
     if not equals:
-        if name != "people":
+        if name not in ("people", "everyone"):
             raise InputError(f"'{group}' is no group", remedy="write people, kind=model, rater=NAME or TRAIT=VALUE")
-        return pl.col("kind").cast(pl.String).is_in(PEOPLE), everything
-    if name in ("condition", "presentation") and name in corpus.judgments.columns:
-        return everything, pl.col(name) == value
-    if name not in corpus.raters.columns:
+        members = pl.col("kind").cast(pl.String).is_in(PEOPLE) if name == "people" else pl.lit(True)
+    elif name in ("condition", "presentation") and name in corpus.judgments.columns:
+        return pl.col(name) == value
+    elif name in corpus.raters.columns:
+        members = pl.col(name).cast(pl.String) == value
+    else:
         known = ["people", "condition", *corpus.raters.columns]
         raise InputError(f"raters have no column '{name}'", remedy=nearest(name, known))
-    return pl.col(name).cast(pl.String) == value, everything
+    return pl.col("rater").is_in(corpus.raters.filter(members)["rater"].implode())
 
 
 def named(group: str) -> str:
@@ -105,15 +106,12 @@ def named(group: str) -> str:
     name, equals, value = group.partition("=")
     if not equals:
         return name
-    known = {"rater": value, "kind": f"every {value}", "condition": f"condition {value}"}
+    known = {"rater": value, "kind": f"every {value}", "condition": f"condition {value}", "source": value}
     return known.get(name, f"raters with {name} {value}")
 
 
 def _judged(corpus: Corpus, question: Question, group: str) -> pl.DataFrame:
-    raters, judgments = chosen(corpus, group)
-    members = corpus.raters.filter(raters).select("rater")
-    mine = corpus.judgments.filter(pl.col("question") == question.id, judgments).drop_nulls("value")
-    mine = mine.join(members, on="rater", how="semi")
+    mine = corpus.judgments.filter(pl.col("question") == question.id, chosen(corpus, group)).drop_nulls("value")
     if mine.is_empty():
         raise InputError(f"{group} has no answers to '{question.id}'", remedy="choose another group or question")
     return mine.with_columns(shares_of(mine, question))
@@ -128,23 +126,8 @@ def _apart(corpus: Corpus, question: Question, one: str, other: str) -> tuple[pl
     return first, rest
 
 
-def _in_points(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    """The means of both groups about each item, and their difference with its interval."""
-    both = _means(first).join(_means(second), on="item", suffix="_other")
-    difference, half = pl.col("mean") - pl.col("mean_other"), pl.lit(pl.Series("half", _half_width(both)))
-    return both.with_columns(difference=difference, low=difference - half, high=difference + half)
-
-
 def _means(answers: pl.DataFrame) -> pl.DataFrame:
-    value = pl.col("value")
-    return answers.group_by("item").agg(mean=value.mean(), variance=value.var(), n=value.len())
-
-
-def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
-    """Half of Welch's interval about each item; not a number where a group has one answer only."""
-    variances = [both[name].fill_null(np.nan).to_numpy() for name in ("variance", "variance_other")]
-    error, freedom = welch((variances[0], variances[1]), (both["n"].to_numpy(), both["n_other"].to_numpy()))
-    return np.asarray(stdtrit(freedom, 0.975) * error)
+    return answers.group_by("item").agg(mean=pl.col("value").mean(), n=pl.len())
 
 
 def _tested(parts: dict[str, pl.DataFrame]) -> tuple[dict[str, Any], Claim]:
@@ -161,31 +144,22 @@ def _tested(parts: dict[str, pl.DataFrame]) -> tuple[dict[str, Any], Claim]:
     return frame.row(0, named=True), settled(rule, frame)[0]  # type: ignore[arg-type]
 
 
-def _of_option(label: str, means: list[float], tested: dict[str, Any], claim: Claim) -> str:
-    """How often two groups give an answer."""
-    one, other = (f"{100 * mean:.1f} %" for mean in means)
-    said = f"“{label}” is {one} of the answers of {tested['first']} and {other} of those of {tested['second']}"
+def _said(tested: dict[str, Any], claim: Claim, label: str, means: Sequence[float], difference: float) -> str:
+    """What two groups answer, and what the ledger allows to say of their difference."""
+    one, other = tested["first"], tested["second"]
+    if label:
+        shares = [f"{100 * mean:.1f} %" for mean in means]
+        said = f"“{label}” is {shares[0]} of the answers of {one} and {shares[1]} of those of {other}"
+    else:
+        side = {"above": "higher", "below": "lower"}.get(claim.verdict, "")
+        apart = difference if tested["difference"] is None else tested["difference"]
+        said = f"On average, the answers of {one} are {abs(apart):.2f} points {side} than those of {other}"
+        if not side:
+            said = f"On average, the answers of {one} and {other} differ by {minus(f'{apart:+.2f} points')}"
     if claim.p is None:
         return f"{said}, which is not tested: {tested['reason']}."
-    return f"{said}{'' if claim.claims else '; the two cannot be told apart'} ({_evidence(tested, claim)})."
-
-
-def _evidence(tested: dict[str, Any], claim: Claim) -> str:
     units = counted(tested["units"], "rater" if tested["unit"] == "rater" else "item")
     units += "" if tested["over"] in ("both", "raters") else ", about these raters alone"
     seen = "" if claim.claims or claim.seen is None else f"; a difference of {claim.seen:.2f} would have been seen"
-    return f"p {'' if tested['p'] < 0.001 else '= '}{p_value(tested['p'])}, {units}{seen}"
-
-
-def _sentence(mean: float, tested: dict[str, Any], claim: Claim) -> str:
-    """What the difference allows to say."""
-    one, other = tested["first"], tested["second"]
-    difference = mean if tested["difference"] is None else tested["difference"]
-    what = minus(f"{difference:+.2f} points")
-    if claim.p is None:
-        return f"On average, {one} and {other} differ by {what}, which is not tested: {tested['reason']}."
-    what += f", {_evidence(tested, claim)}"
-    if not claim.claims:
-        return f"On average, the answers of {one} and {other} cannot be told apart ({what})."
-    side = "higher" if claim.verdict == "above" else "lower"
-    return f"On average, the answers of {one} are {side} than those of {other} ({what})."
+    alike = "" if claim.claims else "; the two cannot be told apart"
+    return f"{said}{alike} (p {'' if tested['p'] < 0.001 else '= '}{p_value(tested['p'])}, {units}{seen})."

@@ -1,4 +1,4 @@
-"""What the page asks, answered with plain data: items, raters, comparisons, measures, runs and maps."""
+"""What the page asks, answered with plain data: items, raters, comparisons, runs and maps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 VIEWS: Final = (
     *("overview", "spectrum", "items", "item", "raters", "rater", "compare"),
-    *("measures", "measure", "runs", "calls", "map"),
+    *("calls", "map"),
 )
 """What a page may ask for; each is a method of `Explorer`."""
 SIZE: Final = 50
@@ -37,7 +37,7 @@ LARGEST: Final = 500
 """Rows of a page at most, whoever asks over HTTP."""
 TEXT: Final = 400
 """Characters of a text in a list."""
-SORTS: Final = ("disagreement", "ambiguity", "distance", "declined", "answers", "mean", "item")
+SORTS: Final = ("disagreement", "distance", "declined", "answers", "mean", "item")
 FEW: Final = 60
 """Columns with at most so many different values can be chosen from."""
 
@@ -105,7 +105,7 @@ class Explorer:
         base = {
             "stamp": stamp,
             "paths": [{"name": one.name, "report": one.report is not None} for one in self.opened],
-            "runs": self.calls_of.count() if any(one.store and one.store.is_file() for one in self.opened) else 0,
+            "calls": any(one.store and one.store.is_file() for one in self.opened),
         }
         if self._corpus is None:
             return {**base, "judgments": 0, "questions": [], "items": 0, "raters": 0}
@@ -172,6 +172,8 @@ class Explorer:
         condition: str | None = None,
         trait: str = "",
         among: Sequence[str] = (),
+        one: str = "",
+        other: str = "",
         search: str = "",
         where: Mapping[str, str] | None = None,
         start: int = 0,
@@ -179,33 +181,51 @@ class Explorer:
     ) -> dict[str, Any]:
         """Every text as a column, from one end of the scale to the other; of many texts, neighbours as one.
 
-        Args:
-            question: The question.
-            rater: The group by whose answers texts are sorted; the first without it.
-            condition: The condition.
-            trait: The trait by which people are apart.
-            among: Raters who are a group of their own, by whose answers texts are sorted.
-            search: Words that the texts hold.
-            where: Values of columns that the texts have.
-            start: The place in the order from which on texts are drawn.
-            end: The place up to which they are.
+        `rater` is the group by whose answers texts are sorted, `among` chosen raters who are a group of their own and
+        sort them. `one` and `other` are groups as `compare` names them (a corpus, a condition, a model …) whose
+        Spectra stand beside each other: of the texts that both judged, in the order of the first.
         """
-        asked, counts = self.question(question), self.distributions(question, trait, condition, tuple(among))
-        group = counts.groups.index(rater) if rater in counts.groups else min(len(among), 1)
+        asked = self.question(question)
+        names = [name or "everyone" for name in (one, other)][: 2 if other else 1] if one or other else []
+        sides = [self._side(asked, name) for name in names]
+        counts = sides[0] if sides else self.distributions(question, trait, condition, tuple(among))
+        group = counts.groups.index(rater) if rater in counts.groups else min(len(among), 1) if not sides else 0
         whole = self.once(("spectrum", id(counts), group), lambda: Spectrum.of(counts, group))
-        order = whole.order[self._kept(search, where)[whole.order]]
-        drawn = Spectrum(counts, order[start:end])
+        kept = self._kept(search, where)
+        for side in sides[1:]:
+            kept = kept & (side.n[:, 0] > 0)
+            if not kept[whole.order].any() and not search and not where:
+                raise InputError(f"{names[0]} and {names[1]} judged no text in common", remedy="choose other groups")
+        order = whole.order[kept[whole.order]]
+        return {
+            "question": {**self._question(asked), "colours": colours_of(asked)},
+            "by": counts.groups[group],
+            "total": len(order),
+            "start": start,
+            "end": start + len(order[start:end]),
+            **self._drawn(Spectrum(counts, order[start:end])),
+            "beside": [self._drawn(Spectrum(side, order[start:end])) for side in sides[1:]],
+        }
+
+    def _side(self, question: Question, group: str) -> AnswerCounts:
+        """The answers of one group alone."""
+        from vantage.view.comparing import chosen, named
+
+        def counted() -> AnswerCounts:
+            where = chosen(self.included, group)
+            return AnswerCounts.of(self.included, question, where=where).first(named(group))
+
+        return self.once(("side", question.id, group), counted)
+
+    def _drawn(self, drawn: Spectrum) -> dict[str, Any]:
+        """The columns of a Spectrum: a row for each text or, of many, the means of neighbours."""
+        counts = drawn.counts
         many = len(drawn.order) > COLUMNS
         columns = zip(drawn.texts.tolist(), drawn.apart, strict=True) if many else ()
         by_group = [drawn.shares(at).round(3).tolist() for at in range(len(counts.groups))] if many else []
         return {
-            "question": {**self._question(asked), "colours": colours_of(asked)},
             "groups": counts.groups,
-            "by": counts.groups[group],
             "said": division(counts)["said"],
-            "total": len(order),
-            "start": start,
-            "end": start + len(drawn.order),
             "pins": [[at, self._item_row(int(drawn.order[at]), counts, None)] for at in drawn.pins()],
             "rows": [] if many else [self._item_row(int(place), counts, None) for place in drawn.order],
             "columns": [
@@ -251,25 +271,6 @@ class Explorer:
 
         return compared(self.included, self.question(question), one, other, size, option)
 
-    def measures(self) -> list[dict[str, Any]]:
-        """The measures with their options."""
-        from vantage.view.measuring import listed
-
-        return listed()
-
-    def measure(self, name: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """A measure as reports show it, with the command and the Python line that reproduce it."""
-        from vantage.view.measuring import measured
-
-        folder = next((one.folder or one.path for one in self.opened if one.read is not None), None)
-        key = ("measure", name, tuple(sorted((options or {}).items())))
-        return self.once(key, lambda: measured(self.corpus, name, options or {}, str(folder or "FOLDER")))
-
-    def runs(self) -> dict[str, Any]:
-        """The runs of the stores: calls, cost, speed, failures by reason, replies by rule."""
-        self.refresh()
-        return self.calls_of.summary(self._corpus)
-
     def calls(self, item: str = "", rater: str = "", run: int | None = None, page: int = 0) -> dict[str, Any]:
         """Stored calls with prompt and reply: of an item, of a rater, of a run."""
         self.refresh()
@@ -280,24 +281,19 @@ class Explorer:
         ]
         return {**made, "calls": calls}
 
-    def map(
-        self, kind: str = "agreement", question: str = "", x: str = "", y: str = "", trait: str = ""
-    ) -> dict[str, Any]:
-        """Points: raters by agreement, or by severity; items by two questions; or both on one scale."""
+    def map(self, kind: str = "agreement", question: str = "", x: str = "", y: str = "") -> dict[str, Any]:
+        """Raters by agreement, as points or as a heat map of every two; items by two questions."""
         from vantage.view import mapping
 
         corpus = self.included
-        key = ("map", kind, question, x, y, trait)
-        if kind == "agreement":
-            return self.once(key, lambda: mapping.by_agreement(corpus, self.question(question), self._trait(trait)))
-        if kind == "raters":
-            return self._raters(question).map()
-        if kind == "items":
-            placed = self.once(key, lambda: mapping.by_two(corpus, x, y))
-            return {**placed, "axes": mapping.axes(corpus)}
-        if kind == "wright":
-            return self.once(key, lambda: mapping.one_scale(corpus, self.question(question)))
-        raise InputError(f"there is no map '{kind}'", remedy=nearest(kind, ("agreement", "raters", "items", "wright")))
+        drawn: dict[str, Callable[[], dict[str, Any]]] = {
+            "agreement": lambda: mapping.by_agreement(corpus, self.question(question)),
+            "heat": lambda: mapping.heat(corpus, self.question(question)),
+            "items": lambda: {**mapping.by_two(corpus, x, y), "axes": mapping.axes(corpus)},
+        }
+        if kind not in drawn:
+            raise InputError(f"there is no map '{kind}'", remedy=nearest(kind, list(drawn)))
+        return self.once(("map", kind, question, x, y), drawn[kind])
 
     def question(self, name: str) -> Question:
         """A question by its id; the first that was judged where none is named."""
@@ -324,9 +320,10 @@ class Explorer:
         """The counts of answers to a question."""
         asked, trait = self.question(question), self._trait(trait)
         key = ("distributions", asked.id, trait, condition, among)
+        where = None if condition is None else pl.col("condition") == condition
         return self.once(
             key,
-            lambda: AnswerCounts.of(self.included, asked, trait=trait, condition=condition, among=among),
+            lambda: AnswerCounts.of(self.included, asked, trait=trait, where=where, among=among),
         )
 
     def _trait(self, trait: str) -> str:
@@ -351,7 +348,6 @@ class Explorer:
             raise InputError(f"items cannot be sorted by '{sort}'", remedy=nearest(sort, SORTS))
         order: dict[str, Callable[[], Any]] = {
             "disagreement": lambda: counts.disagreement,
-            "ambiguity": lambda: counts.ambiguity,
             "distance": lambda: apart if apart is not None else np.full(len(counts.items), np.nan),
             "mean": lambda: counts.means[:, 0],
             "declined": lambda: counts.declined.astype(np.float64),
@@ -368,7 +364,6 @@ class Explorer:
             "text": text[:TEXT] + ("…" if len(text) > TEXT else ""),
             "pictures": counts.picture(place),
             "disagreement": number(counts.disagreement[place]),
-            "ambiguity": number(counts.ambiguity[place]),
             "distance": None if distance is None else number(distance[place]),
             "declined": int(counts.declined[place]),
             "columns": {k: str(v)[:80] for k, v in row.items() if k not in ("item", "text") and v is not None},
@@ -423,4 +418,5 @@ class Explorer:
             "labels": labels,
             "ticks": ticks,
             "codes": codes.tolist(),
+            "ends": question.scale.ends if question.scale.ordered else None,
         }

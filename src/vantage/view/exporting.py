@@ -25,11 +25,7 @@ from vantage.view.mapping import axes
 
 LARGEST: Final = 50_000
 """Judgments of a file; of more, whole items are drawn at random, and the page says so."""
-TRAIT_VALUES: Final = 6
-"""Traits with at most so many values are compared in the file."""
-COMPARED: Final = 12
-"""At most so many comparisons are computed for the file."""
-RATER_MAPS: Final = ("agreement", "raters")
+RATER_MAPS: Final = ("agreement", "heat")
 HEIGHT: Final = 700
 """Pixels of the frame in a notebook."""
 
@@ -87,7 +83,6 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
         },
         "raters": {id_: explorer.raters(id_, size=len(corpus.raters)) for id_ in questions},
         "judgments": columns,
-        "compare": _comparisons(explorer, questions),
         "maps": {
             f"{kind} {id_}": drawn for kind in RATER_MAPS for id_ in questions if (drawn := _map(explorer, kind, id_))
         }
@@ -107,25 +102,6 @@ def _spectrum(explorer: Explorer, question: str) -> dict[str, Any]:
     counts, drawn = explorer.distributions(question, "", None), explorer.spectrum(question)
     order = counts.items.gather(Spectrum.of(counts).order).to_list()
     return {**drawn, "order": order, "pins": [row["item"] for _, row in drawn["pins"]], "rows": [], "columns": []}
-
-
-def _comparisons(explorer: Explorer, questions: list[str]) -> list[dict[str, Any]]:
-    """People against each model, and the groups of each trait, as far as the file has room."""
-    overview = explorer.overview()
-    pairs = [(f"rater={name}", "people") for name in overview["models"]]
-    for trait, values in overview["traits"].items():
-        if 2 <= len(values) <= TRAIT_VALUES:
-            pairs += [(f"{trait}={values[0]}", f"{trait}={other}") for other in values[1:]]
-    results: list[dict[str, Any]] = []
-    for one, other in pairs:
-        for question in questions:
-            if len(results) >= COMPARED:
-                return results
-            try:
-                results.append(explorer.compare(one, other, question, size=25))
-            except InputError:
-                continue  # the groups have no item in common, or no answers
-    return results
 
 
 def _sample(explorer: Explorer, seed: int) -> tuple[Explorer, dict[str, int] | None]:

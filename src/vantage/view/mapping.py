@@ -1,4 +1,4 @@
-"""Maps: items by their means on two questions, and items, people and models on one scale."""
+"""Maps: items by their means on two questions, and raters by how alike they answer."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.intervals import student
 from vantage.measures.ratings import Floats
+from vantage.report import RaterDistances
 
 POINTS: Final = 4000
 """A map shows at most so many points; beyond, it says how many were left out."""
 RATERS: Final = 400
 """Raters of a map by agreement at most, those with most answers."""
-LARGEST: Final = 200_000
-"""Judgments from which on raters and items are not fitted while somebody waits."""
+HEAT: Final = 120
+"""The same of a heat map, which shows every two of them."""
 
 
 def axes(corpus: Corpus) -> dict[str, str]:
@@ -68,30 +69,15 @@ def by_two(corpus: Corpus, x: str, y: str) -> dict[str, Any]:
     }
 
 
-def by_agreement(corpus: Corpus, question: Question, trait: str) -> dict[str, Any]:
+def by_agreement(corpus: Corpus, question: Question) -> dict[str, Any]:
     """Raters as far apart as their answers to the same items: classical scaling (Torgerson 1952) on two axes."""
-    given = corpus.judgments.filter(question=question.id).drop_nulls("value")
-    most = given["rater"].value_counts(sort=True).head(RATERS)
-    raters = corpus.raters.join(most, on="rater", how="semi", maintain_order="left")
-    given = given.join(raters, on="rater", how="semi").unique(["item", "rater"], keep="first", maintain_order=True)
-    names = given["rater"].unique().sort()
-    if len(names) < 3:
-        raise InputError("a map of raters needs three of them", remedy="look at the list of raters")
-    apart = _apart(given, question)
-    place, share = _scaled(apart)
-    kind = dict(raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows())
-    known = dict(raters.select("rater", pl.col(trait).cast(pl.String)).iter_rows()) if trait else {}
-    mean = np.nanmean(np.where(np.eye(len(apart), dtype=bool), np.nan, apart), axis=1)
+    alike = _alike(corpus, question, RATERS)
+    place, share = _scaled(alike.filled)
+    own = np.eye(len(alike.apart), dtype=bool)
+    mean = np.nanmean(np.where(own, np.nan, alike.filled), axis=1)
     points = [
-        {
-            "id": rater,
-            "label": rater,
-            "group": known.get(rater) or kind[rater],
-            "x": float(x),
-            "y": float(y),
-            "note": f"two answers are {far:.2f} apart on average",
-        }
-        for rater, (x, y), far in zip(names, place, mean, strict=True)
+        {**row, "label": row["id"], "x": float(x), "y": float(y), "note": f"two answers are {far:.2f} apart on average"}
+        for row, (x, y), far in zip(_who(alike.raters, corpus), place, mean, strict=True)
     ]
     return {
         "title": f"Raters by agreement about {question.title or question.id}: near each other where their answers are",
@@ -103,25 +89,33 @@ def by_agreement(corpus: Corpus, question: Question, trait: str) -> dict[str, An
     }
 
 
-def _apart(given: pl.DataFrame, question: Question) -> Floats:
-    """The mean distance of two raters' answers to the same items, as a share of the scale; without any, that of all."""
-    from scipy.sparse import csr_array
+def heat(corpus: Corpus, question: Question) -> dict[str, Any]:
+    """The agreement of every two raters in per cent, those who answer alike beside each other."""
+    alike = _alike(corpus, question, HEAT)
+    order = alike.order
+    agreement = 100 * (1 - alike.apart[np.ix_(order, order)])
+    return {
+        "title": f"Agreement of raters about {question.title or question.id}",
+        "of": "rater",
+        "points": _who(alike.raters[order.tolist()], corpus),
+        "cells": [[None if np.isnan(one) else round(float(one)) for one in row] for row in agreement],
+        "left_out": corpus.raters.height - len(order),
+    }
 
-    place = (given["rater"].rank("dense").to_numpy() - 1, given["item"].rank("dense").to_numpy() - 1)
-    values = given["value"].to_numpy()
-    there = csr_array((np.ones(len(values)), place))
-    answers = np.unique(values)
-    ordered = question.scale.ordered
-    # On an ordered scale the steps that lie between two answers; without an order, whether they differ.
-    steps = np.diff(answers) / np.ptp(question.scale.ends) if ordered else np.full(len(answers), 0.5)
-    sums = np.zeros((there.shape[0], there.shape[0]))
-    for answer, step in zip(answers[:-1] if ordered else answers, steps, strict=True):
-        beyond = csr_array(((values > answer if ordered else values == answer).astype(np.float64), place), there.shape)
-        one_side = (beyond @ (there - beyond).T).toarray()
-        sums += step * (one_side + one_side.T)
-    shared = (there @ there.T).toarray()
-    apart = np.divide(sums, shared, out=np.full_like(sums, np.nan), where=shared > 0)
-    return np.asarray(np.where(np.isnan(apart), np.nanmean(apart), apart))
+
+def _alike(corpus: Corpus, question: Question, most: int) -> RaterDistances:
+    alike = RaterDistances.of(corpus, question, most)
+    if len(alike.raters) < 3:
+        raise InputError("a map of raters needs three of them", remedy="look at the list of raters")
+    return alike
+
+
+def _who(raters: pl.DataFrame, corpus: Corpus) -> list[dict[str, Any]]:
+    """Raters with their kind and traits, by which the page colours them."""
+    return [
+        {"id": row["rater"], "group": str(row["kind"]), "traits": {n: str(row[n]) for n in corpus.traits if row[n]}}
+        for row in raters.iter_rows(named=True)
+    ]
 
 
 def _scaled(apart: Floats) -> tuple[Floats, float]:
@@ -144,35 +138,6 @@ def _with_scores(corpus: Corpus) -> pl.DataFrame:
         if instrument.aggregates and len(own.judgments):
             frames.append(composites(own, instrument).select(columns))
     return pl.concat(frames)
-
-
-def one_scale(corpus: Corpus, question: Question) -> dict[str, Any]:
-    """Severity of raters and location of items in logits: the Wright map."""
-    from vantage.measures.models.facets import facets
-
-    own = corpus.filter(question=question.id)
-    if len(own.judgments) > LARGEST:
-        command = f"vantage measure facets FOLDER --question {question.id}"
-        raise InputError(f"{len(own.judgments):,} judgments take long to fit", remedy=f"run: {command}")
-    fitted = facets(own, show="ruler", kinds="all", unconnected="assume").filter(pl.col("facet") != "threshold")
-    known = fitted.drop_nulls("estimate")
-    groups = known["part"].drop_nulls().n_unique() if "part" in known.columns else 1
-    is_item = pl.col("facet") == "item"
-    shown = pl.concat([known.filter(~is_item).head(POINTS), known.filter(is_item).head(POINTS)])
-    columns = {"id": "name", "label": "name", "group": "facet", "y": "estimate", "y_low": "low", "y_high": "high"}
-    of = pl.when(is_item).then(pl.lit("item")).otherwise(pl.lit("rater"))
-    note = pl.col("reason").fill_null("")
-    points = shown.select(**columns, of=of, x=is_item.cast(pl.Float64), note=note).to_dicts()
-    apart = f"; {groups} groups of raters share no items, which are taken to be alike" if groups > 1 else ""
-    return {
-        "title": f"Raters and items on one scale: {question.title or question.id}{apart}",
-        "x": "",
-        "y": "Logits: severe raters and high items are above",
-        "of": "",
-        "columns": ["raters", "items"],
-        "points": points,
-        "left_out": len(fitted) - len(known),
-    }
 
 
 def _ends(axis: str, mean: float, deviation: float | None, n: int) -> dict[str, float | None]:

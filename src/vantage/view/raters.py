@@ -87,23 +87,6 @@ class RaterTable:
             "listed": rows.select(shown).head(ANSWERS).fill_nan(None).to_dicts(),
         }
 
-    def map(self) -> dict[str, Any]:
-        """Severity against consistency; raters without either have no point."""
-        if not self.question.scale.has_distances:
-            raise InputError("severity needs answers with an order", remedy="map the raters by agreement")
-        known = self.frame.drop_nulls(["bias", "estimate"])
-        columns = {"id": "rater", "label": "rater", "group": "kind", "x": "bias", "y": "estimate"}
-        note = pl.col("flags").list.join("; ").fill_null("")
-        points = known.select(**columns, y_low="low", y_high="high", note=note).to_dicts()
-        return {
-            "title": f"Raters of {self.question.title or self.question.id}",
-            "x": "Severity: mean difference from people",
-            "y": "Consistency: correlation with people",
-            "of": "rater",
-            "points": points,
-            "left_out": len(self.frame) - len(points),
-        }
-
     def _row(self, row: dict[str, Any]) -> dict[str, Any]:
         quality = {name: row[name] for name in ("rater", "kind", "judgments", "answers", *NUMBERS)}
         known = {*quality, "flags"}

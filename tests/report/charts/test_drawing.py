@@ -12,7 +12,6 @@ from tests.report.reports import HOSTILE
 from vantage.errors import InputError
 from vantage.report import Figure
 from vantage.report.charts import CHARTS, draw
-from vantage.report.charts.maps import _styles
 
 RNG = np.random.default_rng(0)
 NAMES = ["trust", "skill", HOSTILE]
@@ -31,18 +30,16 @@ ROWS = pl.DataFrame(
     }
 )
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "map": ("map", {"x": "estimate", "y": "low", "name": "name", "cluster": "series", "centres": True, "cross": 0.3}),
+    "map": ("map", {"x": "estimate", "y": "low", "name": "name", "cluster": "series", "centres": True}),
     "panels": ("map", {"x": "estimate", "y": "low", "name": "name", "panel": "series"}),
     "points": ("points", {"category": "name", "series": "series", "reference": 0.0, "reference_label": HOSTILE}),
     "bars": ("points", {"category": "name", "series": "series", "bars": True, "limits": (0, 1)}),
     "shares": ("shares", {"category": "name", "part": "series", "value": "count", "order": ["model", "people"]}),
-    "scale": ("shares", {"category": "name", "part": "x", "value": "count", "sequential": True}),
+    "scale": ("shares", {"category": "name", "part": "x", "value": "count"}),
     "box": ("distribution", {"value": "estimate", "category": "series"}),
     "violin": ("distribution", {"value": "estimate", "category": "name", "kind": "violin"}),
     "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
     "estimates": ("points", {"category": "series", "panel": "name"}),
-    "bump": ("bump", {"who": "name", "stage": "stage", "highlight": ["trust"]}),
-    "lattice": ("lattice", {"sets": "name", "panel": "series"}),
     "forest": ("points", {"category": "name", "expected": "high", "panel": "series", "reference": "low"}),
     "wright": ("wright", {"value": "estimate"}),
     "spectrum": ("spectrum", {"part": "name", "value": "estimate", "series": "series", "column": "x", "apart": "low"}),
@@ -116,7 +113,7 @@ def test_more_series_than_colours_get_a_panel_each(chart: str, options: dict[str
     assert figure.legends == []
 
 
-def test_maps_that_are_compared_share_axes_and_a_small_one_is_enlarged() -> None:
+def test_maps_that_are_compared_share_axes() -> None:
     rng = np.random.default_rng(1)
     rows = [{"who": "people", "group": f"g{n}", "warmth": n / 2, "competence": 5 - n / 2} for n in range(10)]
     rows += [
@@ -125,14 +122,9 @@ def test_maps_that_are_compared_share_axes_and_a_small_one_is_enlarged() -> None
     ]
     frame = pl.DataFrame(rows).with_columns(warmth_low=pl.col("warmth") - 0.3, warmth_high=pl.col("warmth") + 0.3)
     figure = draw("map", frame, {"panel": "who"})
-    people, model, enlarged, rest = figure.axes
-    assert not rest.axison
+    people, model = figure.axes
     assert (people.get_xlim(), people.get_ylim()) == (model.get_xlim(), model.get_ylim())
-    assert enlarged.get_title(loc="left") == "model, enlarged"
-    assert enlarged.get_xlim()[1] - enlarged.get_xlim()[0] < 0.2
-    assert (len(people.texts), len(model.texts), len(enlarged.texts)) == (10, 0, 10)
-    (marked,) = model.patches
-    assert marked.get_extents().width > 0
+    assert (len(people.texts), len(model.texts)) == (10, 10)
     (crosses,) = (one for one in people.collections if isinstance(one, LineCollection))
     assert crosses.get_segments()[0].tolist() == [[5.0, -0.3], [5.0, 0.3]]
 
@@ -141,7 +133,7 @@ def test_maps_that_are_compared_share_axes_and_a_small_one_is_enlarged() -> None
 def test_every_chart_is_told_in_words(kind: str) -> None:
     chart, options = KINDS[kind]
     told = Figure("a", "c", chart=chart, data=ROWS, options=options).in_words
-    value = options.get("value") or {"map": "low", "bump": "rank"}.get(chart, "estimate")
+    value = options.get("value") or {"map": "low"}.get(chart, "estimate")
     assert f"{ROWS[value].count()} points; the lowest is" in told
     assert told.endswith(".")
     assert Figure("a", "c", chart=chart, data=ROWS.clear(), options=options).in_words.endswith("There are no data.")
@@ -159,11 +151,3 @@ def test_cells_have_no_negative_zero_and_a_true_minus() -> None:
     frame = pl.DataFrame({"row": ["a", "a"], "column": ["b", "c"], "estimate": [-0.004, -1.0]})
     figure = draw("heat", frame, {"row": "row", "column": "column", "digits": 1})
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.0", "−1.0"]
-
-
-def test_clusters_of_one_panel_differ_in_colour_where_all_panels_have_more_than_there_are_colours() -> None:
-    together = [[f"{panel}{n}" for n in range(5)] for panel in "abc"]
-    colour, marker = _styles(together)
-    for several in together:
-        assert len({colour[kind] for kind in several}) == 5
-    assert len({(colour[kind], marker[kind]) for several in together for kind in several}) == 15

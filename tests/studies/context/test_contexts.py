@@ -57,7 +57,7 @@ def test_everything_is_counted(whole: ContextAnalysis) -> None:
 def test_kept_contexts_are_shown_as_conversations_with_the_statement_marked(whole: ContextAnalysis) -> None:
     shown = contexts.examples(whole)
     assert [one.name for one in shown] == [f"context-{kind}" for kind in ("label-1", "label-2", "label-3", "blind-1")]
-    first = shown[0].table().frame
+    first = shown[0].frame
     assert first.filter("judged")["text"].to_list() == ["I just love waiting. And the bus?"]
     assert ("Person A", "Forty minutes.") in first.select("speaker", "text").rows()
     assert "written for the original label" in shown[0].caption

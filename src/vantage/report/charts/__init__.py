@@ -8,7 +8,7 @@ here, listed in `CHARTS`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,43 +16,25 @@ from vantage.errors import InputError
 from vantage.plugins import Plugins
 from vantage.report.cells import counted, minus, show
 from vantage.report.charts.frames import NothingToDraw, distinct
-from vantage.report.style import COLUMN, FAINT, PALETTE, assigned, canvas, figure_style, short
+from vantage.report.style import COLUMN, FAINT, canvas, figure_style, short
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as Drawing
 
-    from vantage.report.parts import Figure
 
 CHARTS: Final = {
-    "map": "maps:group_map",
-    "points": "points:points",
-    "shares": "shares:shares",
-    "distribution": "shares:distribution",
-    "heat": "heat:heat",
-    "bump": "curves:bump",
-    "curve": "curves:curve",
-    "lattice": "maps:lattice",
-    "wright": "wright:wright",
-    "specifications": "specifications:specifications",
-    "spectrum": "spectrum:spectrum",
+    "map": ("maps:group_map", "Map"),
+    "points": ("points:points", "Points"),
+    "shares": ("shares:shares", "Stacked bars"),
+    "distribution": ("shares:distribution", "Distributions"),
+    "heat": ("heat:heat", "Heat map"),
+    "curve": ("curves:curve", "Curves"),
+    "wright": ("wright:wright", "Wright map"),
+    "specifications": ("specifications:specifications", "Specification curve"),
+    "spectrum": ("spectrum:spectrum", "Spectrum"),
 }
-"""Kinds of charts and where they are drawn."""
-COLOURED: Final = {"map": "cluster", "points": "series", "curve": "series", "shares": "part"}
-"""The option of a chart that names the column of what has colours."""
-_KINDS: Final = {
-    "map": "Map",
-    "points": "Points",
-    "shares": "Stacked bars",
-    "distribution": "Distributions",
-    "heat": "Heat map",
-    "bump": "Ranks",
-    "curve": "Curves",
-    "lattice": "Lattice",
-    "wright": "Wright map",
-    "specifications": "Specification curve",
-    "spectrum": "Spectrum",
-}
+"""Kinds of charts: where they are drawn, and what they are called."""
 _VALUE: Final = ("value", "rank", "y")
 """Options that name the column of what is drawn, the first that a chart has."""
 _NAMES: Final = ("category", "row", "column", "name", "stage", "sets", "part", "x", "series", "cluster", "panel")
@@ -65,7 +47,7 @@ def chart(name: str) -> Callable[..., Drawing]:
     """The function that draws a kind of chart; its docstring says what columns and options it takes."""
     if name not in CHARTS:
         return PLUGINS.find(name)
-    drawing: Callable[..., Drawing] = resolve_name(f"{__name__}.{CHARTS[name]}")
+    drawing: Callable[..., Drawing] = resolve_name(f"{__name__}.{CHARTS[name][0]}")
     return drawing
 
 
@@ -109,32 +91,21 @@ def _empty() -> Drawing:
     return figure
 
 
-def palette(figures: Iterable[Figure]) -> dict[str, str]:
-    """The colours of a report: every series keeps its own through all figures, and people have theirs."""
-    groups = []
-    for figure in figures:
-        column = figure.options.get(COLOURED.get(figure.chart, ""))
-        if column in figure.data.columns and not {"sequential", "colours"} & {*figure.options}:
-            names = figure.data[column].unique(maintain_order=True).to_list()
-            groups += [names] if len(names) <= len(PALETTE) else []
-    return assigned(groups)
-
-
 def in_words(kind: str, data: pl.DataFrame, options: Mapping[str, Any]) -> str:
     """What a chart draws.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"question": ["trust", "skill"], "estimate": [0.6, -0.2]})
     >>> in_words("points", frame, {"category": "question", "label": "alpha"})
-    'Points: alpha by question (trust, skill). 2 points; the lowest is −0.200 (skill) and the highest is 0.600 (trust).'
+    'Points: alpha by question (trust, skill). 2 points; the lowest is −0.200 and the highest is 0.600.'
     """
     defaults = {name: one.default for name, one in inspect.signature(chart(kind)).parameters.items()}
     given = {**defaults, **options}
     value = next(given[option] for option in _VALUE if given.get(option))
     by = [given[option] for option in _NAMES if given.get(option) in data.columns and given[option] != value]
     about = given.get("label") or given.get("y_label") or value
-    text = f"{_KINDS.get(kind, kind)}: {short(about)}{_listed(data, by)}."
-    return minus(f"{text} {_ends(data, value, by)}")
+    text = f"{CHARTS[kind][1] if kind in CHARTS else kind}: {short(about)}{_listed(data, by)}."
+    return minus(f"{text} {_ends(data, value)}")
 
 
 def _listed(data: pl.DataFrame, by: list[str]) -> str:
@@ -146,18 +117,10 @@ def _listed(data: pl.DataFrame, by: list[str]) -> str:
     return f" by {', '.join(parts)}" if parts else ""
 
 
-def _ends(data: pl.DataFrame, value: str, by: list[str]) -> str:
-    known = data.drop_nulls(value) if value in data.columns else data.clear()
-    if known.is_empty() or not known[value].dtype.is_numeric():
+def _ends(data: pl.DataFrame, value: str) -> str:
+    known = data[value].drop_nulls() if value in data.columns else data.clear().to_series()
+    if known.is_empty() or not known.dtype.is_numeric():
         return "There are no data."
-    ends = []
-    if len(known) == 1:
-        return f"1 point; it is {show(float(known[value][0]))}{_named(known, by, 0)}."
-    for word, row in (("lowest", known[value].arg_min()), ("highest", known[value].arg_max())):
-        ends.append(f"the {word} is {show(float(known[value][row or 0]))}{_named(known, by, row or 0)}")
-    return f"{counted(len(known), 'point')}; {' and '.join(ends)}."
-
-
-def _named(known: pl.DataFrame, by: list[str], row: int) -> str:
-    names = ", ".join(short(known[column][row]) for column in by if not known[column].dtype.is_float())
-    return f" ({names})" if names else ""
+    low, high = (show(float(end)) for end in (known.to_numpy().min(), known.to_numpy().max()))
+    said = f"the lowest is {low} and the highest is {high}" if len(known) > 1 else f"it is {low}"
+    return f"{counted(len(known), 'point')}; {said}."

@@ -1,14 +1,13 @@
-"""Lines: a number that depends on another, with its band, and ranks that shift from one stage to the next."""
+"""Lines: a number that depends on another, with its band."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from vantage.report.charts.frames import REFERENCE, distinct, ends, facets, groups, need, note
-from vantage.report.style import FAINT, PAGE, PALETTE, PEOPLE, canvas, colours, markers, panels, short
+from vantage.report.charts.frames import REFERENCE, distinct, ends, facets, groups, need
+from vantage.report.style import PAGE, PEOPLE, colours, markers, panels, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -30,23 +29,7 @@ def curve(
     width: float = PAGE,
     height: float = 2.8,
 ) -> Drawing:
-    """One line per series, with a band where there are intervals.
-
-    Args:
-        frame: One row per point of a series.
-        x: The column of what it depends on.
-        y: The column of the estimates.
-        low: The lower end of the band.
-        high: The upper end of the band.
-        series: The column of the series, if there are several; more than eight get a panel each.
-        x_label: What it depends on.
-        label: What the numbers are.
-        reference: A value to compare with, drawn as a line.
-        chosen: A column that is true for the points to mark with a ring.
-        limits: The ends of the vertical axis.
-        width: The width in inches.
-        height: The height in inches.
-    """
+    """One line per series, with a band where there are intervals."""
     from matplotlib.ticker import MaxNLocator
 
     need(frame, series, chosen, drawn=(x, y))
@@ -78,54 +61,4 @@ def curve(
         all_axes[0].set_ylim(*limits)
     if len(parts) == 1 and series is not None and len(colour) > 1:
         figure.legend(loc="outside lower center", ncols=min(len(colour), 4))
-    return figure
-
-
-def bump(
-    frame: pl.DataFrame,
-    *,
-    who: str,
-    stage: str,
-    rank: str = "rank",
-    highlight: Sequence[Any] = (),
-    label: str = "rank",
-    width: float = PAGE,
-) -> Drawing:
-    """One line per name through its ranks; the first is at the top.
-
-    Args:
-        frame: One row per name and stage.
-        who: The column of what is ranked.
-        stage: The column of the stages, from left to right in the order of the data.
-        rank: The column of the ranks.
-        highlight: Names that stand out, eight at most; all of them where there are few, none otherwise.
-        label: What the ranks are of.
-        width: The width in inches.
-    """
-    need(frame, who, stage, drawn=rank)
-    known = frame.drop_nulls(rank).with_columns(pl.col(rank).cast(pl.Float64))
-    stages, names = distinct(known, stage), distinct(known, who)
-    marked = [one for one in highlight if one in names][: len(PALETTE)] or (names if len(names) <= len(PALETTE) else [])
-    colour = colours(marked)
-    figure, (axes,) = canvas(width, 0.7 + 0.2 * max(len(names), 4))
-    outer: dict[tuple[int, str, float], list[str]] = {}
-    for one in names:
-        part = known.filter(pl.col(who) == one)
-        x = [stages.index(at) for at in part[stage]]
-        y = part[rank].to_list()
-        alpha, width_, order = (1, 2, 3) if one in colour else (0.6, 1, 2)
-        axes.plot(x, y, marker="o", color=colour.get(one, FAINT), alpha=alpha, linewidth=width_, zorder=order)
-        for place, side in ((x[0], "right"), (x[-1], "left")):
-            outer.setdefault((place, side, y[x.index(place)]), []).append(short(one, 28))
-    for (place, side, at), tied in outer.items():
-        beside = (-6 if side == "right" else 6, 0)
-        note(axes, "\n".join(tied), (place, at), beside, ha=side, va="center", fontsize=7.5)
-    axes.set_xticks(range(len(stages)), [short(at, 24) for at in stages])
-    axes.set_xlim(-0.05, len(stages) - 0.95)
-    axes.invert_yaxis()
-    axes.set_yticks([])
-    for side_ in ("left", "bottom"):
-        axes.spines[side_].set_visible(False)
-    axes.tick_params(length=0)
-    axes.set_title(short(label), loc="left")
     return figure

@@ -34,21 +34,7 @@ def heat(
     titles: tuple[str, str] | None = None,
     width: float = PAGE,
 ) -> Drawing:
-    """A matrix of values; cells without one stay empty.
-
-    Args:
-        frame: One row per cell.
-        row: The column of the rows, in the order of the data.
-        column: The column of the columns, in the order of the data.
-        value: The column of the values.
-        label: What the values are.
-        limits: The values of the two ends of the colours; those of the data without it.
-        diverging: Whether the colours part at zero.
-        digits: Digits after the point inside the cells.
-        text: A column with what is written inside the cells instead, such as stars.
-        titles: The titles of the rows and of the columns, or columns of the data that hold them.
-        width: The width in inches.
-    """
+    """A matrix of values; cells without one stay empty."""
     from matplotlib.colors import LinearSegmentedColormap
 
     need(frame, row, column, text, drawn=value)

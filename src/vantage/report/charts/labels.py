@@ -7,7 +7,6 @@ discrete one of Christensen, Marks and Shieber (1995), with a greedy start and l
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,28 +26,30 @@ MANY: Final = 40
 RINGS: Final = (5.5, 10.0, 17.0, 26.0, 37.0, 50.0, 66.0, 84.0)
 """Distances of a label from its point, in points; from the third on a line leads to it."""
 ANGLES: Final = 16
-ROUNDS: Final = 12
 
 Box = NDArray[np.float64]
 """Left, bottom, right and top, in pixels."""
 
 
 def place_labels(axes: Axes, x: Sequence[float], y: Sequence[float], labels: Sequence[str | None]) -> None:
-    """Writes labels beside their points, each where it covers least."""
-    figure = axes.figure
-    pixel = figure.dpi / 72
+    """Writes labels beside their points, each where it covers least; those in a crowd choose first."""
+    pixel = axes.figure.dpi / 72
     points = axes.transData.transform(np.column_stack([x, y]))
+    room = np.array(axes.get_window_extent().extents)
     chosen = [n for n, label in enumerate(labels) if label]
     font = SMALL if len(chosen) > MANY else SIZE
-    sizes = [_size(axes, str(labels[n]), font) for n in chosen]
-    room = np.array(axes.get_window_extent().extents)
-    candidates = [_candidates(points[n], size, pixel) for n, size in zip(chosen, sizes, strict=True)]
-    places = _placed(candidates, points, room, pixel)
-    for n, (box, ring) in zip(chosen, places, strict=True):
-        centre = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
-        offset = (np.array(centre) - points[n]) / pixel
+    boxes = {n: _around(points[n], _size(axes, str(labels[n]), font), pixel) for n in chosen}
+    costs = {n: _cost(boxes[n], points, room, pixel) for n in chosen}
+    placed = np.empty((0, 4))
+    for n in sorted(chosen, key=lambda n: -float(np.sort(costs[n])[: ANGLES // 2].sum())):
+        # Side by side they need more room, lest two labels read as one.
+        at = int(np.argmin(costs[n] + 6 * _overlaps(boxes[n], placed, 5 * pixel, pixel)))
+        box = boxes[n][at]
+        placed = np.vstack([placed, box])
+        offset = ((box[:2] + box[2:]) / 2 - points[n]) / pixel
         line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
-        how: dict[str, Any] = {"fontsize": font, "arrowprops": line if ring >= 2 else None, "annotation_clip": False}
+        far = at // ANGLES >= 2
+        how: dict[str, Any] = {"fontsize": font, "arrowprops": line if far else None, "annotation_clip": False}
         note(axes, str(labels[n]), (x[n], y[n]), tuple(offset), ha="center", va="center", **how)
 
 
@@ -60,53 +61,26 @@ def _size(axes: Axes, text: str, font: float) -> tuple[float, float]:
     return box.width, box.height
 
 
-def _candidates(point: NDArray[np.float64], size: tuple[float, float], pixel: float) -> list[tuple[Box, int]]:
+def _around(point: Box, size: tuple[float, float], pixel: float) -> Box:
     """Boxes around a point, nearest first; on each ring the right and left come before above and below."""
-    candidates = []
-    full = 2 * math.pi / ANGLES
-    turns = sorted(range(ANGLES), key=lambda k: (round(abs(math.sin(k * full)), 6), -math.cos(k * full)))
-    for ring, distance in enumerate(RINGS):
-        for turn in turns:
-            dx, dy = math.cos(turn * full), math.sin(turn * full)
-            centre = point + np.array([dx, dy]) * distance * pixel + np.array([dx * size[0] / 2, dy * size[1] / 2])
-            half = np.array(size) / 2
-            candidates.append((np.concatenate([centre - half, centre + half]), ring))
-    return candidates
+    angles = 2 * np.pi * np.arange(ANGLES) / ANGLES
+    angles = angles[np.lexsort([-np.cos(angles), np.abs(np.sin(angles)).round(6)])]
+    turns = np.column_stack([np.cos(angles), np.sin(angles)])
+    centres = np.concatenate([point + turns * (distance * pixel + np.array(size) / 2) for distance in RINGS])
+    return np.hstack([centres - np.array(size) / 2, centres + np.array(size) / 2])
 
 
-def _placed(
-    candidates: list[list[tuple[Box, int]]], points: NDArray[np.float64], room: Box, pixel: float
-) -> list[tuple[Box, int]]:
-    """For every label the candidate that covers least; crowded labels choose first."""
-    count = len(candidates)
-    boxes = [np.array([box for box, _ in options]) for options in candidates]
-    fixed = [
-        3 * _overlaps(options, np.hstack([points, points]), 3.5 * pixel, 3.5 * pixel)
-        # A high cost for boxes that leave the axes.
-        + 8.0 * ((options[:, :2] < room[:2]).any(axis=1) | (options[:, 2:] > room[2:]).any(axis=1))
-        + np.array([0.02 * place + 0.8 * max(ring - 1, 0) for place, (_, ring) in enumerate(candidates[n])])
-        for n, options in enumerate(boxes)
-    ]
-    crowded = sorted(range(count), key=lambda n: -float(np.sort(fixed[n])[: ANGLES // 2].sum()))
-    current: dict[int, int] = {}
-    for _ in range(ROUNDS):
-        before = dict(current)
-        for n in crowded:
-            others = np.array([boxes[m][k] for m, k in current.items() if m != n]).reshape(-1, 4)
-            # Side by side they need more room, lest two labels read as one.
-            cost = fixed[n] + 6 * _overlaps(boxes[n], others, 5 * pixel, pixel)
-            current[n] = int(np.argmin(cost))
-        if current == before:
-            break
-    return [candidates[n][current[n]] for n in range(count)]
+def _cost(boxes: Box, points: Box, room: Box, pixel: float) -> Box:
+    """What each place costs: the points that it covers, leaving the axes, and the way to the point."""
+    outside = (boxes[:, :2] < room[:2]).any(axis=1) | (boxes[:, 2:] > room[2:]).any(axis=1)
+    at = np.arange(len(boxes))
+    covered = _overlaps(boxes, np.hstack([points, points]), 3.5 * pixel, 3.5 * pixel)
+    return np.asarray(3 * covered + 8.0 * outside + 0.02 * at + 0.8 * np.maximum(at // ANGLES - 1, 0))
 
 
-def _overlaps(boxes: Box, others: Box, beside: float, above: float) -> NDArray[np.float64]:
+def _overlaps(boxes: Box, others: Box, beside: float, above: float) -> Box:
     """How many of the others each box covers, or comes closer to than so much beside and above it."""
-    hit = (
-        (boxes[:, None, 0] < others[None, :, 2] + beside)
-        & (boxes[:, None, 2] > others[None, :, 0] - beside)
-        & (boxes[:, None, 1] < others[None, :, 3] + above)
-        & (boxes[:, None, 3] > others[None, :, 1] - above)
-    )
+    room = np.array([beside, above])
+    lower, upper = boxes[:, None, :2], boxes[:, None, 2:]
+    hit = (lower < others[None, :, 2:] + room).all(axis=2) & (upper > others[None, :, :2] - room).all(axis=2)
     return np.asarray(hit.sum(axis=1), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Labelled points: groups by two scores, such as warmth and competence, and a lattice of sets by their values.
+"""Labelled points: groups by two scores, such as warmth and competence.
 
 Labels keep out of each other's way (`labels`).
 """
@@ -9,19 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from vantage.report.charts.frames import REFERENCE, distinct, ends, groups, need, note
+from vantage.report.charts.frames import distinct, ends, groups, need, note
 from vantage.report.charts.labels import place_labels
-from vantage.report.style import FAINT, INK, MARKERS, PAGE, PALETTE, assigned, canvas, colours, markers, panels, short
+from vantage.report.style import FAINT, INK, PAGE, PALETTE, colours, markers, panels, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-FEW: Final = 5
-"""So many points can be told apart on any axes."""
 ELLIPSE: Final = ("ellipse_width", "ellipse_height", "ellipse_angle")
-HEAP: Final = 0.4
-"""A panel whose points fill less than this share of an axis is drawn once more, enlarged."""
 
 
 def group_map(
@@ -32,45 +28,18 @@ def group_map(
     name: str = "group",
     cluster: str | None = None,
     panel: str | None = None,
-    x_label: str = "",
-    y_label: str = "",
     limits: tuple[float, float] | None = None,
     ghost: str | None = None,
     centres: bool = False,
-    cross: float | None = None,
     beside: int = 2,
     width: float = PAGE,
     height: float = 3.7,
 ) -> Drawing:
-    """Groups as labelled points, one panel beside the other where there are several sources, all on the same axes.
-
-    A panel that fills little of these axes is drawn once more, enlarged, with the part it shows marked.
-
-    Args:
-        frame: One row per group and panel; columns such as `warmth_low` and `warmth_high` are drawn as intervals, and
-            `ellipse_width`, `ellipse_height` and `ellipse_angle` (degrees) as a region instead.
-        x: The column of the horizontal score.
-        y: The column of the vertical score.
-        name: The column of the labels; a point without a label is only a point.
-        cluster: The column that gives colour and marker; more than eight in a panel get a panel each.
-        panel: The column of the panels, such as people and model.
-        x_label: The title of the horizontal axis; the column's name without it.
-        y_label: The title of the vertical axis.
-        limits: The ends of both axes, such as those of the scale; those of the data without it.
-        ghost: The column that is true of what is drawn behind the points, as grey circles to compare with.
-        centres: Whether the mean of each cluster is marked.
-        cross: Where two lines cross that part the map into four.
-        beside: How many panels stand in a row; a map of many groups needs the whole width.
-        width: The width in inches.
-        height: The height of a row of panels in inches.
-    """
-    from matplotlib.patches import Rectangle
-
+    """Groups as labelled points, one panel beside the other where there are several sources, all on the same axes."""
     need(frame, name, cluster, panel, ghost, drawn=(x, y))
     known, whole = frame.drop_nulls([x, y]), frame
     behind = known.filter(ghost) if ghost else known.clear()
     frame, known = (part.remove(ghost) if ghost else part for part in (frame, known))
-    sources = panel
     apart = max((len(distinct(part, cluster)) for _, part in groups(frame, panel)), default=0) > len(PALETTE)
     if apart:
         # More clusters than colours get a panel each.
@@ -78,13 +47,10 @@ def group_map(
         panel, known = "_panel", known.with_columns(pl.concat_str(both, separator=": ").alias("_panel"))
     parts = list(groups(known, panel))
     room = (limits, limits) if limits else (_span(whole, x), _span(whole, y))
-    small = [n for n, (_, part) in enumerate(parts) if len(parts) > 1 and not apart and _crowded(part, x, y, room)]
-    views = [*((n, False) for n in range(len(parts))), *((n, True) for n in small)]
-    figure, all_axes, _ = panels(len(views), width, height, beside, shared=False)
+    figure, all_axes, _ = panels(len(parts), width, height, beside, shared=False)
     clusters = distinct(frame, cluster)
-    colour, marker = _styles([distinct(part, cluster) for _, part in groups(frame, sources)])
-    for axes, (n, enlarged) in zip(all_axes, views, strict=True):
-        title, part = parts[n]
+    colour, marker = colours(clusters), markers(clusters)
+    for axes, (title, part) in zip(all_axes, parts, strict=True):
         _ghosts(axes, behind.filter(pl.col(panel) == title) if panel in behind.columns else behind, x, y, name)
         for kind, members in groups(part, cluster):
             style: dict[str, Any] = {"color": colour[kind], "marker": marker[kind]}
@@ -94,48 +60,21 @@ def group_map(
             if centres and len(members) > 1:
                 mean = members.select(pl.col(x, y).mean()).row(0)
                 axes.plot([mean[0]], [mean[1]], marker="+", markersize=11, color=colour[kind], markeredgewidth=1.6)
-        inside = (_span(part, x), _span(part, y))
         axes.grid(axis="both")
-        axes.set(xlim=(inside if enlarged else room)[0], ylim=(inside if enlarged else room)[1])
-        if cross is not None:
-            axes.axhline(cross, color=FAINT, linewidth=0.8, zorder=1)
-            axes.axvline(cross, color=FAINT, linewidth=0.8, zorder=1)
-        if n in small and not enlarged:
-            corner, sides = [low for low, _ in inside], [high - low for low, high in inside]
-            dashed: dict[str, Any] = {"fill": False, "edgecolor": FAINT, "linestyle": REFERENCE["linestyle"]}
-            axes.add_patch(Rectangle((corner[0], corner[1]), *sides, **dashed))
-        axes.set_xlabel(short(x_label or x))
-        axes.set_ylabel(short(y_label or y))
+        axes.set(xlim=room[0], ylim=room[1])
+        axes.set_xlabel(short(x))
+        axes.set_ylabel(short(y))
         if panel is not None:
-            axes.set_title(f"{short(title, 46)}{', enlarged' if enlarged else ''}", loc="left")
+            axes.set_title(short(title, 46), loc="left")
     if cluster is not None and not apart:
         _legend(figure, clusters, colour, marker)
     # Only now, with axes in their final place, is it known how much room a label takes.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    for axes, (n, enlarged) in zip(all_axes, views, strict=True):
-        if enlarged or n not in small:
-            part = parts[n][1]
-            labels = [None if label is None else short(label, 40) for label in part[name]]
-            place_labels(axes, part[x].to_list(), part[y].to_list(), labels)
+    for axes, (_, part) in zip(all_axes, parts, strict=True):
+        labels = [None if label is None else short(label, 40) for label in part[name]]
+        place_labels(axes, part[x].to_list(), part[y].to_list(), labels)
     return figure
-
-
-def _styles(together: list[list[Any]]) -> tuple[dict[Any, str], dict[Any, str]]:
-    """Colours and markers of the clusters of each panel.
-
-    Of more clusters than colours, those share one that are in no panel together, and differ in their marker.
-    """
-    clusters = list(dict.fromkeys(kind for several in together for kind in several))
-    if len(clusters) <= len(PALETTE):
-        return colours(clusters), markers(clusters)
-    shades = assigned(together)
-    colour = {kind: shades.get(str(kind), PALETTE[0]) for kind in clusters}
-    shape: dict[Any, str] = {}
-    for kind in clusters:
-        alike = sum(colour[other] == colour[kind] for other in shape)
-        shape[kind] = MARKERS[(PALETTE.index(colour[kind]) + alike) % len(MARKERS)]
-    return colour, shape
 
 
 def _ghosts(axes: Axes, circles: pl.DataFrame, x: str, y: str, name: str) -> None:
@@ -153,12 +92,6 @@ def _span(frame: pl.DataFrame, column: str) -> tuple[float, float]:
     numbers = frame.select(pl.col(known).cast(pl.Float64))
     low, high = numbers.min().min_horizontal().item(), numbers.max().max_horizontal().item()
     return low - 0.12 * ((high - low) or 1), high + 0.12 * ((high - low) or 1)
-
-
-def _crowded(part: pl.DataFrame, x: str, y: str, room: tuple[tuple[float, float], tuple[float, float]]) -> bool:
-    """Whether points would lie on a heap if they were drawn on the axes of all panels."""
-    spans = [(_span(part, column), axis) for column, axis in zip((x, y), room, strict=True)]
-    return len(part) > FEW and any(high - low < HEAP * (end - start) for (low, high), (start, end) in spans)
 
 
 def _intervals(axes: Axes, members: pl.DataFrame, x: str, y: str, colour: str) -> None:
@@ -191,61 +124,3 @@ def _legend(figure: Drawing, clusters: list[Any], colour: dict[Any, str], marker
         for kind in clusters
     ]
     figure.legend(handles=keys, loc="outside lower center", ncols=min(len(keys), 3), labelcolor=INK, handletextpad=0.2)
-
-
-def lattice(
-    frame: pl.DataFrame,
-    *,
-    sets: str = "sets",
-    value: str = "estimate",
-    panel: str | None = None,
-    separator: str = " + ",
-    label: str = "",
-    width: float = PAGE,
-    height: float = 3.2,
-) -> Drawing:
-    """Sets from the smallest on the left to the whole on the right, one panel below the other.
-
-    Args:
-        frame: One row per set and panel.
-        sets: The column of the sets, each its parts joined by the separator.
-        value: The column of the heights.
-        panel: The column of the panels.
-        separator: What joins the parts of a set.
-        label: What the values are.
-        width: The width in inches.
-        height: The height of a panel in inches.
-    """
-    need(frame, sets, panel, drawn=value)
-    known = frame.drop_nulls(value)
-    parts = list(groups(known, panel))
-    figure, all_axes = canvas(width, height * len(parts), len(parts), 1)
-    for axes, (title, part) in zip(all_axes, parts, strict=True):
-        names = [str(name) for name in part[sets]]
-        members = [frozenset(name.split(separator)) for name in names]
-        heights = part[value].cast(pl.Float64).to_list()
-        for one, first in enumerate(members):
-            for other, second in enumerate(members):
-                if first < second and len(second) == len(first) + 1:
-                    ends = [len(first), len(second)], [heights[one], heights[other]]
-                    axes.plot(*ends, color=FAINT, linewidth=0.5, alpha=0.6, zorder=1)
-        sizes = [len(member) for member in members]
-        axes.plot(sizes, heights, linestyle="", marker="o", markersize=5, color=PALETTE[0], zorder=3)
-        most = max(sizes)
-        axes.set_xticks(range(1, most + 1))
-        axes.set_xlim(0.5, most + 0.5)
-        axes.margins(y=0.15)
-        axes.set_ylabel(short(label or value))
-        axes.set_title(short(title, 60), loc="left")
-        axes.grid(axis="y")
-    all_axes[-1].set_xlabel("how many are joined")
-    # Labels can only be placed once the axes have their final size; sets of three and more would fill the panel.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    for axes, (_, part) in zip(all_axes, parts, strict=True):
-        sizes = [len(str(name).split(separator)) for name in part[sets]]
-        named = [short(name, 40) if n in (1, max(sizes)) else None for name, n in zip(part[sets], sizes, strict=True)]
-        if 1 < len(named) <= 8:
-            named = [short(name, 40) for name in part[sets]]
-        place_labels(axes, [float(n) for n in sizes], part[value].cast(pl.Float64).to_list(), named)
-    return figure

@@ -51,26 +51,7 @@ def points(
     limits: tuple[float, float] | None = None,
     width: float = PAGE,
 ) -> Drawing:
-    """Estimates with their intervals, categories from top to bottom in the order of the data.
-
-    Args:
-        frame: One row per category and series; intervals are drawn where the two columns have values.
-        category: The column of the categories.
-        value: The column of the estimates.
-        low: The lower end of the interval.
-        high: The upper end of the interval.
-        series: The column of the series, if there are several; more than eight get a panel each.
-        panel: The column of panels from top to bottom, each with an axis of its own.
-        expected: The column of values that were expected, drawn as diamonds where there are some.
-        expected_label: What the diamonds are, for the legend.
-        value_label: What the points beside them are.
-        bars: Whether estimates are bars from zero instead of points.
-        label: What the numbers are.
-        reference: A value to compare with, or the column of one, drawn as a line.
-        reference_label: What that value is.
-        limits: The ends of the axis.
-        width: The width in inches.
-    """
+    """Estimates with their intervals, categories from top to bottom in the order of the data."""
     column = reference if isinstance(reference, str) else None
     need(frame, category, series, panel, expected, column, drawn=value)
     # What has no estimate stands in the table, with the reason.

@@ -28,25 +28,10 @@ def shares(
     order: Sequence[Any] = (),
     colours: Sequence[str] = (),
     label: str = "share",
-    sequential: bool = False,
     bipolar: bool = False,
     width: float = PAGE,
 ) -> Drawing:
-    """What each category consists of: one lying bar per category, stacked to a whole.
-
-    Args:
-        frame: One row per category and part, with its count or share; each bar is scaled to one.
-        category: The column of the bars, from top to bottom in the order of the data.
-        part: The column of the parts.
-        value: The column of the counts or shares.
-        order: The order of the parts; that of the data without it.
-        colours: Their colours in that order; without them as the next two say.
-        label: What the shares are of.
-        sequential: Whether the parts are steps of a scale: then the colours run from light to dark, as they do where
-            there are more than eight.
-        bipolar: Whether the steps have a middle that is neither: then the colours run from one colour to another.
-        width: The width in inches.
-    """
+    """What each category consists of: one lying bar per category, stacked to a whole."""
     need(frame, category, part, drawn=value)
     if not frame[value].sum():
         raise NothingToDraw
@@ -54,7 +39,7 @@ def shares(
     names = distinct(frame, category)
     kinds = [kind for kind in order if kind in set(frame[part])] or distinct(frame, part)
     figure, (axes,) = canvas(width, 0.9 + 0.27 * len(names))
-    steps = sequential or len(kinds) > len(PALETTE)
+    steps = len(kinds) > len(PALETTE)
     colour = scale_colours(kinds, ordered=steps, bipolar=bipolar) | dict(zip(order, colours, strict=bool(colours)))
     table = np.zeros((len(names), len(kinds)))
     for name, kind, amount in frame.select(category, part, value).iter_rows():
@@ -86,16 +71,7 @@ def distribution(
     label: str = "",
     width: float = PAGE,
 ) -> Drawing:
-    """How values are spread, one shape per category.
-
-    Args:
-        frame: One row per value.
-        value: The column of the values.
-        category: The column of the categories, from top to bottom in the order of the data.
-        kind: Boxes (median, quartiles, whiskers to 1.5 times their distance) or violins.
-        label: What the values are.
-        width: The width in inches.
-    """
+    """How values are spread, one shape per category."""
     need(frame, category, drawn=value)
     known = frame.drop_nulls(value).with_columns(pl.col(value).cast(pl.Float64))
     names = distinct(known, category)

@@ -32,16 +32,7 @@ def specifications(
     label: str = "",
     reference: float | None = None,
 ) -> Drawing:
-    """Estimates with their intervals, sorted, and below each the alternatives that were chosen.
-
-    Args:
-        frame: One row per specification, with `low` and `high`; the first is the one that was claimed, and is ringed.
-        decisions: The columns of the choices.
-        value: The column of the estimates.
-        verdict: The column of verdicts; those that say something (`VERDICTS`) have a colour.
-        label: What the estimates are.
-        reference: The value to compare with.
-    """
+    """Estimates with their intervals, sorted, and below each the alternatives that were chosen."""
     need(frame, "low", "high", verdict, *decisions, drawn=value)
     ordered = frame.with_row_index("__first").drop_nulls(value).sort(value, maintain_order=True)
     rows = [(name, one) for name in decisions for one in distinct(frame, name)]

@@ -35,22 +35,7 @@ def spectrum(
     height: float = 0.0,
     title: str = "",
 ) -> Drawing:
-    """Every text as a column of shares, a strip of disagreement below, and strips of other raters in the same order.
-
-    Args:
-        frame: One row for each column, rater and answer, with the share of the answer.
-        value: The column of the shares.
-        part: The column of the answers.
-        series: The column of who answered; the first is drawn large.
-        column: The column of the places from left to right.
-        apart: The column of how far two of the first's answers are apart.
-        order: The answers from one end to the other.
-        colours: Their colours; those of series without them.
-        pins: Places from 0 to 1 and words of texts that are pointed at.
-        width: The width in inches.
-        height: The height in inches; as much as the strips need without it.
-        title: A sentence above it.
-    """
+    """Every text as a column of shares, a strip of disagreement below, and strips of other raters in the same order."""
     from matplotlib.figure import Figure as Drawing
 
     need(frame, part, series, column, apart, drawn=value)

@@ -12,7 +12,7 @@ from vantage.corpora import About, Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.resampling import Resampling, difference_with_interval, named
-from vantage.report.parts import Dialogue
+from vantage.report.parts import Table, dialogue
 from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.pipeline import controls
@@ -69,7 +69,7 @@ def rejected(analysis: ContextAnalysis) -> pl.DataFrame:
     return frame.sort(order, descending=[False] * 3 + [True, False])
 
 
-def examples(analysis: ContextAnalysis) -> list[Dialogue]:
+def examples(analysis: ContextAnalysis) -> list[Table]:
     """Kept contexts as conversations, of as many tasks as there are: three for the label, one of each control."""
     items = {row["item"]: row for row in analysis.corpus.items.iter_rows(named=True)}
     kept = _steps(analysis).filter(step=controls.OUTCOME, status=controls.KEPT)
@@ -83,7 +83,7 @@ def examples(analysis: ContextAnalysis) -> list[Dialogue]:
             kind, label = controls.KINDS[control], item[LABEL]
             caption = f"A conversation {kind}, with the statement that was judged (its label: {label})."
             turns = [(turn["speaker"], turn["text"]) for turn in item[column]]
-            shown.append(Dialogue(f"context-{control}-{number}", caption, turns, item["text"]))
+            shown.append(dialogue(f"context-{control}-{number}", caption, turns, item["text"]))
     return shown
 
 

@@ -75,22 +75,46 @@ function filtered(rows, given) {
 }
 // The place of the answer that is nearest to a value.
 const nearest = (codes, value) => codes.reduce((best, code, at) => (Math.abs(code - value) < Math.abs(codes[best] - value) ? at : best), 0);
-// The texts that chosen raters judged, with their answers as a group of their own, from one end of the scale to the other.
-function byChosen(every, answer, raters) {
-  const { id, codes, ordered } = answer.question, votes = new Map(), [of, item, value] = ["question", "item", "value"].map(column);
-  for (const row of raters.flatMap((name) => rowsWhere("rater", name))) {
-    if (of(row) !== id || value(row) === null) continue;
+// The answers to a question that belong to whoever is kept, by text.
+function votesOf(id, rows, keep) {
+  const votes = new Map(), [of, item, value] = ["question", "item", "value"].map(column);
+  for (const row of rows) {
+    if (of(row) !== id || value(row) === null || !keep(row)) continue;
     if (!votes.has(item(row))) votes.set(item(row), []);
     votes.get(item(row)).push(value(row));
   }
-  answer.groups = [answer.groups[0], "chosen raters", ...answer.groups.slice(1)];
-  answer.by = "chosen raters";
-  const rows = [...votes].map(([name, given]) => {
-    const counts = codes.map((_, at) => given.filter((one) => nearest(codes, one) === at).length), mean = total(given) / given.length;
-    const row = every.get(name), [first, ...rest] = row.pictures, by = ordered ? mean : -counts[0] / given.length;
-    return { ...row, by, pictures: [first, { group: "chosen raters", counts, mean }, ...rest] };
+  return votes;
+}
+// The mean distance of two answers to a text, as a share of the scale; without an order, whether they differ.
+function apartOf(given, { ordered, ends }) {
+  const apart = (a, b) => (ordered ? Math.abs(a - b) / (ends[1] - ends[0]) : Number(a !== b));
+  const pairs = given.flatMap((a, at) => given.slice(at + 1).map((b) => apart(a, b)));
+  return pairs.length ? total(pairs) / pairs.length : null;
+}
+// The texts that a group judged, with its answers, from one end of the scale to the other.
+function sortedBy(every, question, name, votes) {
+  const rows = [...votes].map(([item, given]) => {
+    const counts = question.codes.map((_, at) => given.filter((one) => nearest(question.codes, one) === at).length), mean = total(given) / given.length;
+    return { ...every.get(item), by: question.ordered ? mean : -counts[0] / given.length, disagreement: apartOf(given, question), pictures: [{ group: name, counts, mean }] };
   });
   return byNumber(rows, "by");
+}
+function byChosen(every, answer, raters) {
+  const votes = votesOf(answer.question.id, raters.flatMap((name) => rowsWhere("rater", name)), () => true);
+  answer.groups = [answer.groups[0], "chosen raters", ...answer.groups.slice(1)];
+  answer.by = "chosen raters";
+  return sortedBy(every, answer.question, answer.by, votes).map((row) => {
+    const { pictures: [first, ...rest], disagreement } = every.get(row.item);
+    return { ...row, disagreement, pictures: [first, ...row.pictures, ...rest] };
+  });
+}
+// The texts of one side, a group of raters or a condition, alone.
+function sideOf(every, question, group) {
+  const name = group.split("=")[0], wanted = group.slice(name.length + 1), rater = column("rater");
+  const raters = new Map(data.raters[question.id].rows.map((row) => [row.rater, row]));
+  const member = { everyone: () => true, people: (one) => ["person", "slot"].includes(one.kind), rater: (one) => one.rater === wanted, kind: (one) => one.kind === wanted }[name] || ((one) => one.traits[name] === wanted);
+  const kept = (row) => { const one = raters.get(rater(row)); return one && one.traits.excluded?.toLowerCase() !== "true" && (name === "condition" ? column(name)(row) === wanted : member(one)); };
+  return sortedBy(every, question, groupName(group), votesOf(question.id, data.judgments.item.places.keys(), kept));
 }
 const inside = {
   overview: () => data.overview,
@@ -108,10 +132,15 @@ const inside = {
   },
   spectrum(given) {
     const { order, pins, ...rest } = data.spectra[asked(given)], every = new Map(data.items[asked(given)].rows.map((row) => [row.item, row]));
-    const sorted = given.among ? byChosen(every, rest, [].concat(given.among)) : order.map((item) => every.get(item));
+    const names = given.one || given.other ? [given.one || "everyone", given.other].filter(Boolean) : [];
+    const [own, ...others] = names.map((name) => sideOf(every, rest.question, name));
+    const both = (rows) => rows.filter((row) => others.every((other) => other.some((one) => one.item === row.item)));
+    const sorted = own ? both(own) : [].concat(given.among || []).length ? byChosen(every, rest, [].concat(given.among)) : order.map((item) => every.get(item));
     const kept = filtered(sorted, given), start = Number(given.start || 0), end = Math.min(Number(given.end || kept.length), kept.length);
-    const shown = kept.slice(start, end), placed = pins.map((item) => [shown.findIndex((row) => row.item === item), every.get(item)]);
-    return { ...rest, total: kept.length, start, end, pins: placed.filter(([at]) => at >= 0).sort((one, other) => one[0] - other[0]), rows: shown, columns: [] };
+    const shown = kept.slice(start, end), placed = own ? [] : pins.map((item) => [shown.findIndex((row) => row.item === item), every.get(item)]);
+    const beside = others.map((other, at) => { const rows = new Map(other.map((row) => [row.item, row])); return { groups: [groupName(names[at + 1])], pins: [], columns: [], rows: shown.map((row) => rows.get(row.item)) }; });
+    const alone = own ? { groups: [groupName(names[0])], by: groupName(names[0]), said: null } : {};
+    return { ...rest, ...alone, total: kept.length, start, end, beside, pins: placed.filter(([at]) => at >= 0).sort((one, other) => one[0] - other[0]), rows: shown, columns: [] };
   },
   item(given) {
     const text = data.texts[given.item];
@@ -149,11 +178,6 @@ const inside = {
     mine.forEach((one) => { if (one.value !== null) use[nearest(question.codes, one.value)]++; });
     data.items[id].rows.forEach((one) => one.pictures[0]?.counts.forEach((times, at) => { others[at] += times; }));
     return { ...row, question: id, labels: question.labels, use, others_use: others, total: mine.length, ticks: question.ticks, listed: byNumber(mine, "size", true).slice(0, 200) };
-  },
-  compare(given) {
-    const stored = data.compare.find((one) => one.one === given.one && one.other === given.other && one.question === asked(given));
-    if (!stored) throw new Error("This comparison is not in the file. Run vantage view on the corpus to compare any two groups.");
-    return stored;
   },
   map: (given) => data.maps[given.kind === "items" ? "items" : `${given.kind} ${asked(given)}`],
 };
@@ -223,7 +247,7 @@ function scatter(map, chosen) {
     const low = Math.min(...values), high = Math.max(...values), room = (high - low || 1) * .06;
     return [low - room, high + room];
   };
-  const whole = { x: map.columns ? [-.5, map.columns.length - .5] : ends("x"), y: ends("y") };
+  const whole = { x: ends("x"), y: ends("y") };
   let shown = structuredClone(whole);
   const X = (value) => left + ((value - shown.x[0]) / (shown.x[1] - shown.x[0])) * (W - left - right);
   const Y = (value) => H - bottom - ((value - shown.y[0]) / (shown.y[1] - shown.y[0])) * (H - top - bottom);
@@ -234,22 +258,17 @@ function scatter(map, chosen) {
   const step = ([low, high]) => { const power = 10 ** Math.floor(Math.log10((high - low) / 4)); return [1, 2, 5, 10].map((one) => one * power).find((one) => (high - low) / one <= 6); };
   const ticks = ([low, high]) => Array.from({ length: 40 }, (_, at) => (Math.ceil(low / step([low, high])) + at) * step([low, high])).filter((value) => value <= high);
   const tick = (value, range) => number(value, Math.max(0, Math.ceil(-Math.log10(step(range)) - 1e-9)));
-  function place(one, at) {
-    // Points of one column of a Wright map are spread sideways, so that they do not hide each other.
-    return map.columns ? one.x + (((at * 0.618) % 1) - .5) * .7 : one.x;
-  }
   const within = (low, high) => ({ x1: X(low), y1: Y(low), x2: X(high), y2: Y(high) });
   function draw() {
     svg.replaceChildren();
     ticks(shown.y).forEach((value) => svg.append(h("line", { class: "rule", x1: left, x2: W - right, y1: Y(value), y2: Y(value) }), h("text", { x: left - 8, y: Y(value) + 4, "text-anchor": "end", "font-size": font }, tick(value, shown.y))));
-    if (map.columns) map.columns.forEach((name, at) => svg.append(h("text", { x: X(at), y: H - 18, "text-anchor": "middle", "font-size": font }, name)));
-    else ticks(shown.x).forEach((value) => svg.append(h("line", { class: "rule", y1: top, y2: H - bottom, x1: X(value), x2: X(value) }), h("text", { x: X(value), y: H - bottom + 18, "text-anchor": "middle", "font-size": font }, tick(value, shown.x))));
+    ticks(shown.x).forEach((value) => svg.append(h("line", { class: "rule", y1: top, y2: H - bottom, x1: X(value), x2: X(value) }), h("text", { x: X(value), y: H - bottom + 18, "text-anchor": "middle", "font-size": font }, tick(value, shown.x))));
     svg.append(h("text", { x: (W + left) / 2, y: H - 8, "text-anchor": "middle", "font-size": font }, map.x), h("text", { x: 16, y: H / 2, "text-anchor": "middle", "font-size": font, transform: `rotate(-90 16 ${H / 2})` }, map.y));
     if (map.diagonal) svg.append(h("line", { class: "diagonal", ...within(Math.max(shown.x[0], shown.y[0]), Math.min(shown.x[1], shown.y[1])) }));
     const written = []; // a label that would cover another one is left to the pointer
     const free = (x, y, wide) => written.every(([left, up, much]) => x + wide < left || left + much < x || Math.abs(up - y) > font) && written.push([x, y, wide]);
-    points.forEach((one, at) => {
-      const x = X(place(one, at)), y = Y(one.y);
+    points.forEach((one) => {
+      const x = X(one.x), y = Y(one.y);
       if (x < left || x > W - right || y < top || y > H - bottom) return;
       const colour = `c${groups.indexOf(one.group) % 8}`;
       if (points.length <= 400) {
@@ -257,15 +276,15 @@ function scatter(map, chosen) {
         if (Number.isFinite(one.x_low)) svg.append(h("line", { class: `error ${colour}`, y1: y, y2: y, x1: X(one.x_low), x2: X(one.x_high) }));
       }
       if (points.length <= 100 && one.label.length <= 24 && free(x, y, .6 * font * one.label.length)) svg.append(h("text", { class: colour, x: x + 8, y: y - 7, "font-size": font - 1 }, one.label));
-      const said = `${one.label}: ${map.columns ? "" : number(one.x) + ", "}${number(one.y)}${one.note ? "; " + one.note : ""}`;
+      const said = `${one.label}: ${number(one.x)}, ${number(one.y)}${one.note ? "; " + one.note : ""}`;
       svg.append(h("circle", { class: colour, cx: x, cy: y, r: points.length > 400 ? 3.5 : 6, "data-id": one.id, onmouseenter: () => { status.textContent = said; }, onclick: (event) => { event.stopPropagation(); chosen(one); } }, h("title", {}, said)));
     });
   }
   function list() {
     listed.replaceChildren(h("details", { open: boxed },
       h("summary", {}, boxed ? `${counted(current.length, "point")} in the box` : `All ${counted(points.length, "point")} as a table`),
-      table(["", "group", ...(map.columns ? [] : [{ title: "x", number: true }]), { title: "y", number: true }, "remarks"],
-        current.slice(0, 200).map((one) => [link(one.of || map.of, { [one.of || map.of]: one.id }, one.label), one.group, ...(map.columns ? [] : [number(one.x)]), number(one.y), one.note || "–"])),
+      table(["", "group", { title: "x", number: true }, { title: "y", number: true }, "remarks"],
+        current.slice(0, 200).map((one) => [link(map.of, { [map.of]: one.id }, one.label), one.group, number(one.x), number(one.y), one.note || "–"])),
       current.length > 200 ? h("p", { class: "note" }, `The first 200 of ${count(current.length)}.`) : null,
       boxed && map.of === "item" && current.length <= 200 ? h("p", {}, link("items", { question: map.question, only: current.map((one) => one.id) }, "Open these in Items")) : null,
       boxed && map.of === "rater" && current.length ? h("p", {}, link("spectrum", { question: map.question, among: current.map((one) => one.id) }, "Sort the Spectrum by their answers")) : null));
@@ -284,11 +303,11 @@ function scatter(map, chosen) {
     box.remove();
     start = null;
     boxed = x1 - x0 >= 6;
-    current = !boxed ? points : points.filter((one, at) => X(place(one, at)) >= x0 && X(place(one, at)) <= x1 && Y(one.y) >= y0 && Y(one.y) <= y1);
+    current = !boxed ? points : points.filter((one) => X(one.x) >= x0 && X(one.x) <= x1 && Y(one.y) >= y0 && Y(one.y) <= y1);
     list();
   });
   const zoom = (factor, at) => {
-    for (const axis of map.columns ? ["y"] : ["x", "y"]) {
+    for (const axis of ["x", "y"]) {
       const [low, high] = shown[axis], middle = at ? at[axis] : (low + high) / 2;
       shown[axis] = [middle - (middle - low) * factor, middle + (high - middle) * factor];
     }
@@ -381,44 +400,105 @@ function key(question) {
   return h("p", { class: "legend" }, question.labels.map((label, at) => h("span", {}, mark(at), ` ${label}`)));
 }
 
+// One Spectrum, or several beside each other: their columns are the same texts in the same order.
 function spectrum(answer, given) {
-  const { question, groups, start, end } = answer, many = end - start;
-  const columns = answer.columns.length ? answer.columns : columnsOf(answer.rows, groups), width = columns.length;
-  const single = width === many, first = (at) => Math.ceil((at * many) / width);
+  const { question, start, end } = answer, many = end - start;
+  const sides = [answer, ...(answer.beside || [])].map((side) => ({ ...side, columns: side.columns.length ? side.columns : columnsOf(side.rows, side.groups) }));
+  const width = sides[0].columns.length, single = width === many, first = (at) => Math.ceil((at * many) / width);
   const target = (at) => (single ? address("item", { item: answer.rows[at].item, question: question.id }) : address("spectrum", { ...given, start: start + first(at), end: start + first(at + 1) }));
-  const cursor = h("div", { class: "cursor", hidden: true });
   const readout = h("div", { class: "readout" }, h("p", { class: "note" }, `Point at a column to see ${single ? "a text and its votes" : "the votes on its texts"}; press it to open ${single ? "it" : "them"}. The arrow keys move, Enter opens.`));
-  const plot = h("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": `Texts sorted by the answers of ${answer.by}`, "aria-valuemin": 1, "aria-valuemax": width, "aria-valuenow": 1 });
+  const plots = [], cursors = [];
   let current = 0;
+  const votes = (side) => (single ? side.rows[current].pictures : side.groups.map((group, at) => ({ group, shares: side.columns[current].shares[at] })).filter((part) => part.shares));
   function point(at) {
     current = Math.max(0, Math.min(width - 1, at));
-    const row = single ? answer.rows[current] : null, one = columns[current];
+    const row = single ? answer.rows[current] : null;
     const title = row ? row.text || row.item : `Texts ${count(start + first(current) + 1)} to ${count(start + first(current + 1))} of ${count(answer.total)}, on average`;
-    const drawn = row ? row.pictures : groups.map((group, at_) => ({ group, shares: one.shares[at_] })).filter((part) => part.shares);
-    plot.setAttribute("aria-valuenow", current + 1);
-    plot.setAttribute("aria-valuetext", title.slice(0, 200));
-    cursor.hidden = false;
-    cursor.style.left = `${(100 * (current + .5)) / width}%`;
-    readout.replaceChildren(h("p", {}, h("a", { href: target(current), dir: "auto" }, title)), pictures(drawn, question), h("p", { class: "facts" }, "disagreement ", h("b", {}, number(one.apart))));
+    plots.forEach((plot) => { plot.setAttribute("aria-valuenow", current + 1); plot.setAttribute("aria-valuetext", title.slice(0, 200)); });
+    cursors.forEach((cursor) => { cursor.hidden = false; cursor.style.left = `${(100 * (current + .5)) / width}%`; });
+    const apart = sides.map((side) => `${sides.length > 1 ? `${side.groups[0]} ` : ""}${number(side.columns[current].apart)}`).join(", ");
+    readout.replaceChildren(h("p", {}, h("a", { href: target(current), dir: "auto" }, title)), pictures(sides.flatMap(votes), question), h("p", { class: "facts" }, "disagreement ", h("b", {}, apart)));
   }
-  const under = (event) => { const box = plot.getBoundingClientRect(); return Math.floor(((event.clientX - box.left) / box.width) * width); };
-  plot.addEventListener("pointermove", (event) => point(under(event)));
-  plot.addEventListener("click", (event) => {
-    point(under(event));
-    if (event.pointerType !== "touch") location.hash = target(current).slice(1); // a finger reads first, and opens below
-  });
-  plot.addEventListener("focus", () => { if (cursor.hidden && plot.matches(":focus-visible")) point(0); });
-  plot.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -width, End: width }[event.key];
+  function plotOf(side) {
+    const cursor = h("div", { class: "cursor", hidden: true }), by = sides.length > 1 ? side.groups[0] : answer.by;
+    const plot = h("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": `Texts sorted by the answers of ${answer.by}${by === answer.by ? "" : `: ${by}`}`, "aria-valuemin": 1, "aria-valuemax": width, "aria-valuenow": 1 });
+    const under = (event) => { const box = plot.getBoundingClientRect(); return Math.floor(((event.clientX - box.left) / box.width) * width); };
+    plot.addEventListener("pointermove", (event) => point(under(event)));
+    plot.addEventListener("click", (event) => {
+      point(under(event));
+      if (event.pointerType !== "touch") location.hash = target(current).slice(1); // a finger reads first, and opens below
+    });
+    plot.addEventListener("focus", () => { if (cursor.hidden && plot.matches(":focus-visible")) point(0); });
+    plot.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -width, End: width }[event.key];
+      if (step) { event.preventDefault(); point(current + step); }
+      if (event.key === "Enter") location.hash = target(current).slice(1);
+    });
+    const strips = side.groups.map((name, at) => [name, at]).filter(([, at]) => side.columns.some((one) => one.shares[at]));
+    const parts = strips.map(([name, at]) => [h("span", { class: "who" }, name), strip(side.columns, at, question.colours, name)]);
+    if (side.columns.some((one) => one.apart !== null)) parts.splice(1, 0, [h("span", { class: "who" }, "apart"), apartStrip(side.columns)]);
+    const pins = side.pins.map(([at], place) => { const mark = h("span", { class: "pin" }, String(place + 1)); mark.style.left = `${(100 * (at + .5)) / many}%`; return mark; });
+    plot.append(...parts.flat(), ...pins, cursor);
+    plots.push(plot);
+    cursors.push(cursor);
+    return sides.length > 1 ? h("section", {}, plot, side.said ? h("p", { class: "note" }, side.said) : null) : plot;
+  }
+  return h("div", { class: "spectrum" }, key(question), h("div", { class: sides.length > 1 ? "two" : null }, sides.map(plotOf)), readout);
+}
+
+// ---- raters by agreement
+
+const LEVELS = 12; // shades of agreement
+
+// Every two raters as a cell. Choosing raters, by a click, a drag or the keys, calls `changed` with their names.
+function heat(map, trait, chosen, changed) {
+  const points = map.points, n = points.length, groups = [...new Set(points.map((one) => one.group))], named = n <= 40;
+  const side = Math.max(5, Math.min(n <= 24 ? 26 : named ? 18 : 14, Math.floor((window.innerWidth < 700 ? 300 : 640) / n)), named ? 13 : 0), room = named ? 130 : 4, left = room + 16, size = n * side;
+  const off = map.cells.flatMap((row, at) => row.filter((one, other) => other !== at && one !== null)), low = Math.min(...off), high = Math.max(...off, low + 1);
+  const level = (one) => Math.round(((Math.min(one, high) - low) / (high - low)) * LEVELS), paths = Array(LEVELS + 1).fill("");
+  map.cells.forEach((row, at) => row.forEach((one, other) => { if (one !== null) paths[level(one)] += `M${left + other * side} ${16 + at * side}h${side}v${side}h-${side}z`; }));
+  const picked = new Set(points.flatMap((one, at) => (chosen.includes(one.id) ? [at] : []))), colour = (one) => `c${groups.indexOf(one.group) % 8}`;
+  const marks = h("g", {}), cursor = h("rect", { class: "box", x: 0, width: left + size, height: side, visibility: "hidden" });
+  const svg = h("svg", { width: left + size + 2, height: size + 18, class: "heat", role: "slider", tabindex: 0, "aria-label": map.title, "aria-valuemin": 1, "aria-valuemax": n, "aria-valuenow": 1 },
+    paths.map((d, at) => h("path", { d, "fill-opacity": (.04 + (.96 * at) / LEVELS).toFixed(2) })),
+    points.map((one, at) => [h("rect", { class: colour(one), x: room, y: 16 + at * side, width: 12, height: side }, h("title", {}, `${one.id}: ${one.group}`)), h("rect", { class: colour(one), x: left + at * side, y: 0, width: side, height: 12 }),
+      named ? h("text", { x: room - 5, y: 16 + (at + .5) * side + 4, "text-anchor": "end", "font-size": 12 }, one.id.length > 18 ? `${one.id.slice(0, 17)}…` : one.id) : null]), marks, cursor);
+  const status = h("p", { class: "note", role: "status" }, "Click raters, drag over several, or move with the arrow keys and choose with the space bar: the Spectrum below is sorted by their answers.");
+  const cell = (event) => { const box = svg.getBoundingClientRect(), at = (value) => Math.max(0, Math.min(n - 1, Math.floor(value / side))); return [at(event.clientY - box.top - 16), at(event.clientX - box.left - left)]; };
+  let current = 0, from = null;
+  function mark() {
+    marks.replaceChildren(...[...picked].map((at) => h("rect", { class: "picked", x: room - 1, y: 16 + at * side, width: 15 + size, height: side })));
+  }
+  function point(at, other = at) {
+    current = Math.max(0, Math.min(n - 1, at));
+    const [one, two, agreed] = [points[current], points[other], map.cells[current][other]];
+    status.textContent = current === other || !two ? `${one.id} (${one.group})` : `${one.id} (${one.group}) and ${two.id} (${two.group}): ${agreed === null ? "no text in common" : `${agreed} % agreement`}`;
+    svg.setAttribute("aria-valuenow", current + 1);
+    svg.setAttribute("aria-valuetext", `${one.id}, ${one.group}${picked.has(current) ? ", chosen" : ""}`);
+    cursor.setAttribute("y", 16 + current * side);
+    cursor.setAttribute("visibility", "visible");
+  }
+  function choose(first, last) {
+    const range = points.map((_, at) => at).filter((at) => at >= Math.min(first, last) && at <= Math.max(first, last));
+    if (range.length === 1 && picked.has(first)) picked.delete(first); else range.forEach((at) => picked.add(at));
+    mark();
+    point(last);
+    changed([...picked].map((at) => points[at].id));
+  }
+  svg.addEventListener("pointermove", (event) => point(...cell(event)));
+  svg.addEventListener("pointerdown", (event) => { [from] = cell(event); });
+  svg.addEventListener("pointerup", (event) => { if (from !== null) choose(from, cell(event)[0]); from = null; });
+  svg.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10, Home: -n, End: n }[event.key];
     if (step) { event.preventDefault(); point(current + step); }
-    if (event.key === "Enter") location.hash = target(current).slice(1);
+    if (event.key === " " || event.key === "Enter") { event.preventDefault(); choose(current, current); }
   });
-  const strips = groups.map((name, at) => [name, at]).filter(([, at]) => columns.some((one) => one.shares[at]));
-  const parts = strips.map(([name, at]) => [h("span", { class: "who" }, name), strip(columns, at, question.colours, name)]);
-  parts.splice(1, 0, [h("span", { class: "who" }, "apart"), apartStrip(columns)]);
-  const pins = answer.pins.map(([at], place) => { const mark = h("span", { class: "pin" }, String(place + 1)); mark.style.left = `${(100 * (at + .5)) / many}%`; return mark; });
-  plot.append(...parts.flat(), ...pins, cursor);
-  return h("div", { class: "spectrum" }, key(question), plot, readout);
+  const likest = (at, sign) => map.cells[at].reduce((best, one, other) => (other === at || one === null || (best !== null && sign * (map.cells[at][best] - one) >= 0) ? best : other), null);
+  const pair = (at, sign) => { const other = likest(at, sign); return other === null ? "–" : `${points[other].id} (${map.cells[at][other]} %)`; };
+  mark();
+  return h("div", {}, h("p", { class: "legend" }, groups.map((name, at) => h("span", { class: `c${at % 8}` }, `■ ${name}`)), h("span", {}, `agreement ${low} %`), h("svg", { width: 90, height: 12, "aria-hidden": "true", class: "heat" }, paths.map((_, at) => h("path", { d: `M${at * 7} 0h7v12h-7z`, "fill-opacity": .04 + (.96 * at) / LEVELS }))), h("span", {}, `${high} %`)),
+    h("div", { class: "wide" }, svg), status, h("div", { class: "tools" }, button("Choose nobody", () => { picked.clear(); mark(); changed([]); })),
+    h("details", {}, h("summary", {}, "The raters as a table"), table(["rater", trait || "kind", "most alike", "least alike"], points.map((one, at) => [link("rater", { rater: one.id }, one.id), one.group, pair(at, 1), pair(at, -1)]))));
 }
 
 // ---- controls
@@ -478,23 +558,29 @@ function pages(view, given, total, page, size) {
 
 // ---- views
 
-const SORTS = [["disagreement", "Disagreement"], ["ambiguity", "Ambiguity"], ["distance", "Distance people – model"], ["declined", "Refusals and other gaps"], ["answers", "Number of answers"], ["mean", "Mean answer"], ["item", "Order of the corpus"]];
+const SORTS = [["disagreement", "Disagreement"], ["distance", "Distance people – model"], ["declined", "Refusals and other gaps"], ["answers", "Number of answers"], ["mean", "Mean answer"], ["item", "Order of the corpus"]];
 
 const views = {
   async spectrum(given) {
-    const answer = await ask("spectrum", given), question = answer.question, part = answer.end - answer.start < answer.total;
+    const groups = groupsOf(), sides = [given.one, given.other].some(Boolean), names = groups.map((name) => [name, groupName(name)]);
+    let answer = null, problem = "";
+    try { answer = await ask("spectrum", given); } catch (error) { if (!sides) throw error; problem = error.message; }
     const form = controls("spectrum", given, [questionSelect(given), ...itemFilters(given),
-      answer.groups.length > 1 && !data ? select("rater", "Sort by the answers of", answer.groups.map((name) => [name, name]), answer.by) : null], given.among ? { among: given.among } : {});
-    const head = [h("h1", {}, answer.said || "The answers to every text"), form, h("p", { class: "note" }, wording(question), ` · ${question.scale}`)];
+      groups.length > 1 ? [select("one", "Show", [["", "everyone"], ...names], given.one), select("other", "beside", [["", "nobody"], ...names], given.other)] : null,
+      answer?.groups.length > 1 && !data ? select("rater", "Sort by the answers of", answer.groups.map((name) => [name, name]), answer.by) : null], given.among ? { among: given.among } : {});
+    if (!answer) return [h("h1", {}, "The Spectrum"), form, h("p", { class: "problem" }, problem)];
+    const question = answer.question, part = answer.end - answer.start < answer.total, beside = answer.beside?.length;
+    const title = sides ? [answer, ...answer.beside].map((side) => side.groups[0]).join(" beside ") : answer.said || "The answers to every text";
+    const head = [h("h1", {}, title), form, h("p", { class: "note" }, wording(question), ` · ${question.scale}`)];
     if (!answer.total) return [...head, h("p", {}, "No text matches. Change the search or the filter.")];
     const { start: _, end: __, ...whole } = given, { among, ...everyone } = given;
-    const divisive = answer.pins.map(([, row]) => h("li", {}, link("item", { item: row.item, question: question.id }, h("span", { class: "text", dir: "auto" }, row.text || row.item)), pictures(row.pictures, question)));
+    const divisive = beside ? [] : answer.pins.map(([, row]) => h("li", {}, link("item", { item: row.item, question: question.id }, h("span", { class: "text", dir: "auto" }, row.text || row.item)), pictures(row.pictures, question)));
     return [...head,
-      among ? h("p", {}, `Sorted by the answers of ${[].concat(among).slice(0, 6).join(", ")}${[].concat(among).length > 6 ? " and others" : ""}. `, link("spectrum", everyone, "Sort by everyone's")) : null,
+      among ? h("p", {}, `Sorted by the answers of ${some([].concat(among))}. `, link("spectrum", everyone, "Sort by everyone's")) : null,
       part ? h("p", {}, `Texts ${count(answer.start + 1)} to ${count(answer.end)} of ${count(answer.total)}. `, link("spectrum", whole, "Show all")) : null,
       spectrum(answer, given),
       divisive.length ? [h("h2", {}, "The most divisive"), h("ol", { class: "pinned" }, divisive)] : null,
-      h("p", { class: "note" }, `Every text is a column: the answers as shares, sorted by ${question.ordered ? "their mean" : "the share of " + question.labels[0]}. `,
+      h("p", { class: "note" }, `Every text is a column: the answers as shares, sorted by ${question.ordered ? "their mean" : "the share of " + question.labels[0]}${beside ? ` among ${answer.by}` : ""}. `,
         "“Apart” is how far two people's answers are apart, as a share of the scale. ", link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
   },
 
@@ -559,89 +645,72 @@ const views = {
 
   async compare(given) {
     const groups = groupsOf();
-    const first = data ? data.compare[0] : null;
     const [trait, values] = Object.entries(overview.traits || {}).find(([, several]) => several.length > 1) || [];
-    const begin = first ? [first.one, first.other] : overview.models?.length ? [`rater=${overview.models[0]}`, "people"] : trait ? [`${trait}=${values[0]}`, `${trait}=${values[1]}`] : [groups[groups.length - 1], "people"];
+    const begin = overview.models?.length ? [`rater=${overview.models[0]}`, "people"] : trait ? [`${trait}=${values[0]}`, `${trait}=${values[1]}`] : [groups[groups.length - 1], "people"];
     const one = given.one || begin[0], other = given.other || begin[1];
     const question = overview.questions.find((each) => each.id === asked(given)), names = groups.map((name) => [name, groupName(name)]);
     let answer = null, problem = "";
     try { answer = await ask("compare", { one, other, question: question.id, option: given.option }); } catch (error) { problem = error.message; }
     const form = controls("compare", given, [select("one", "Group", names, one), select("other", "against", names, other), questionSelect(given),
-      answer?.options.length > 2 && !data ? select("option", "Share of", answer.options.map((name) => [name, name]), answer.option) : null]);
+      answer?.options.length > 2 ? select("option", "Share of", answer.options.map((name) => [name, name]), answer.option) : null]);
     if (!answer) return [h("h1", {}, "Compare"), form, h("p", { class: "problem" }, problem)];
     const shown = answer.option ? (value) => percent(value) : (value) => number(value), more = answer.option ? `more often “${answer.option}”` : "higher", less = answer.option ? `less often “${answer.option}”` : "lower";
     const side = (rows, title) => h("section", {}, h("h2", {}, title), rows.length ? h("ol", { class: "rows" }, rows.map((row) => h("li", {},
       h("div", {}, link("item", { item: row.item, question: answer.question }, h("span", { class: "text", dir: "auto" }, row.text || row.item))),
-      h("div", { class: "facts" }, h("b", {}, shown(row.difference)), row.low === null || row.low === undefined ? "" : ` (${shown(row.low)} to ${shown(row.high)})`, h("div", {}, `${shown(row.mean)} against ${shown(row.mean_other)}`))))) : h("p", {}, "None."));
+      h("div", { class: "facts" }, h("b", {}, shown(row.difference)), h("div", {}, `${shown(row.mean)} against ${shown(row.mean_other)}`))))) : h("p", {}, "None."));
     const map = () => ({ title: `${groupName(one)} against ${groupName(other)}`, x: groupName(other), y: groupName(one), of: "item", diagonal: true, points: answer.points.map((point) => ({ id: point.item, label: point.item, group: "items", x: point.x, y: point.y })) });
     return [h("h1", {}, "Compare"), form, h("p", {}, answer.sentence),
       pictures([one, other].map((group, at) => ({ group: groupName(group), shares: answer.shares[at], n: answer.answers[at] })), question, true),
       answer.points.length ? scatter(map(), (point) => { location.hash = address("item", { item: point.id, question: answer.question }).slice(1); }) : null,
-      h("p", { class: "note" }, "Intervals of single items are 95 % intervals of that item alone; with many items some lie away from zero by chance."),
       h("div", { class: "two" }, side(answer.higher, `${groupName(one)} ${more}`), side(answer.lower, `${groupName(one)} ${less}`)),
       h("div", { class: "tools" }, csvButton("comparison", [...answer.higher, ...answer.lower]))];
   },
 
-  async measures(given) {
-    const list = await ask("measures"), chosen = list.find((one) => one.name === (given.name || "alpha")) || list[0], families = [...new Set(list.map((one) => one.family))];
-    const { name: _, ...options } = given;
-    const form = h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); location.hash = address("measures", Object.fromEntries(new FormData(form))).slice(1); } },
-      h("label", {}, "Measure", h("select", { name: "name", onchange: (event) => { location.hash = address("measures", { name: event.target.value }).slice(1); } }, families.map((family) => h("optgroup", { label: family }, list.filter((one) => one.family === family).map((one) => h("option", { value: one.name, selected: one === chosen }, `${one.name}: ${one.summary.split(/[.:;]/)[0]}`)))))),
-      chosen.options.map((option) => field(option.name, option.name.replaceAll("_", " ") + (option.needed ? " (needed)" : ""), options[option.name] ?? (option.name === "by" ? "question" : ""), { placeholder: option.default || option.takes, title: option.takes, required: option.needed })), h("button", {}, "Measure"));
-    const head = [h("h1", {}, "Measures"), h("p", { class: "note" }, chosen.summary), form];
-    if (!Object.keys(options).length) return head;
-    try {
-      const answer = await ask("measure", { name: chosen.name, ...Object.fromEntries(Object.entries(options).map(([name, value]) => [`options.${name}`, value])) });
-      const result = h("div", {});
-      result.innerHTML = answer.html; // made and escaped by the templates of reports
-      return [...head, h("h2", {}, answer.title), ...answer.sentences.map((sentence) => h("p", {}, sentence)), answer.left_out ? h("p", { class: "note" }, answer.left_out) : null, result,
-        h("h2", {}, "Reproduce it"), copyable(answer.command), copyable(answer.python), h("div", { class: "tools" }, csvButton(answer.measure, answer.rows))];
-    } catch (error) { return [...head, h("p", { class: "problem" }, error.message)]; }
-  },
-
   async map(given) {
-    const question = overview.questions.find((one) => one.id === asked(given)), traits = Object.keys(overview.traits || {});
-    const kinds = [["agreement", "Raters by agreement"], question.distances && ["raters", "Raters: severity and consistency"],
-      overview.axes > 1 && ["items", "Items on two axes"], question.ordered && !data && ["wright", "Raters and items on one scale"]].filter(Boolean);
-    const kind = kinds.some(([name]) => name === given.kind) ? given.kind : "agreement", items = kind === "items";
-    const wanted = items ? { kind, x: given.x, y: given.y } : { kind, question: asked(given), trait: kind === "agreement" ? given.trait : "" };
+    const traits = Object.keys(overview.traits || {}), question = asked(given);
+    const kinds = [["heat", "Raters: every two"], ["agreement", "Raters by agreement"], overview.axes > 1 && ["items", "Items on two axes"]].filter(Boolean);
+    const kind = kinds.some(([name]) => name === given.kind) ? given.kind : "heat", items = kind === "items";
     let map = null, problem = "";
-    try { map = await ask("map", wanted); } catch (error) { problem = error.message; }
+    try { map = await ask("map", items ? { kind, x: given.x, y: given.y } : { kind, question }); } catch (error) { problem = error.message; }
     const axes = Object.entries(map?.axes || {});
     const form = controls("map", given, [select("kind", "Map", kinds, kind), items ? null : questionSelect(given),
       items && !data && axes.length ? [select("x", "Across", axes, given.x || axes[0][0]), select("y", "Up", axes, given.y || axes[1][0])] : null,
-      kind === "agreement" && !data && traits.length ? select("trait", "Colour by", [["", "kind"], ...traits.map((name) => [name, name])], given.trait) : null]);
+      !items && traits.length ? select("trait", "Colour by", [["", "kind"], ...traits.map((name) => [name, name])], given.trait) : null], kind === "heat" && given.among ? { among: given.among } : {});
     if (!map) return [h("h1", {}, "Maps"), form, h("p", { class: "problem" }, problem || "The file has no such map.")];
-    return [h("h1", {}, "Maps"), form, h("h2", {}, map.title), scatter({ ...map, question: asked(given) }, (point) => { const of = point.of || map.of; location.hash = address(of, { [of]: point.id, question: asked(given) }).slice(1); })];
+    const coloured = { ...map, question, points: map.points.map((one) => ({ ...one, group: one.traits?.[given.trait] ?? one.group })) };
+    const head = [h("h1", {}, "Maps"), form, h("h2", {}, map.title)];
+    if (kind !== "heat") return [...head, scatter(coloured, (point) => { location.hash = address(map.of, { [map.of]: point.id, question }).slice(1); })];
+    const below = h("section", {}), among = given.among ? [].concat(given.among) : [];
+    const sorted = async (chosen) => {
+      const answer = await ask("spectrum", { question, among: chosen });
+      below.replaceChildren(h("h2", {}, chosen.length ? `The Spectrum, sorted by the answers of ${some(chosen)}` : "The Spectrum"), spectrum(answer, { question, among: chosen }),
+        h("p", {}, link("spectrum", { question, among: chosen }, "Open this Spectrum")));
+    };
+    await sorted(among);
+    const changed = (chosen) => { history.replaceState(null, "", address("map", { ...given, kind, among: chosen })); sorted(chosen); };
+    return [...head, heat(coloured, given.trait, among, changed), map.left_out ? h("p", { class: "note" }, `${counted(map.left_out, "rater")} not shown (those with fewest answers).`) : null, below];
   },
 
-  async runs(given) {
-    const answer = await ask("runs");
-    if (!answer.runs.length) return [h("h1", {}, "Runs"), h("p", {}, "No calls are stored beside what you opened.")];
-    const time = (value) => new Date(value * 1000).toLocaleString();
-    const calls = given.run ? await ask("calls", { run: given.run, page: given.page }) : null;
-    return [h("h1", {}, "Runs"),
-      table([{ title: "run", number: true }, "state", "changed", "model", ...["requests", "answered", "found stored", "failed", "missing", "retries", "ms per call", "tokens in", "tokens out", "cost"].map((title) => ({ title, number: true }))],
-        answer.runs.map((row) => [link("runs", { run: row.run }, String(row.run)), row.state, time(row.changed), row.model, count(row.requests), count(row.answered), count(row.stored), count(row.failed), count(row.missing), count(row.retries), number(row.milliseconds, 0), count(row.prompt_tokens), count(row.completion_tokens), row.cost === null ? "not known" : number(row.cost, 4)]), "Runs"),
-      answer.failures.length ? [h("h2", {}, "Failures by reason"), table(["reason", { title: "calls", number: true }], answer.failures.map(([reason, times]) => [reason, count(times)]), "Failures")] : null,
-      answer.rules.length ? [h("h2", {}, "Replies by the rule that read them"), table(["rater", "rule", "status", { title: "replies", number: true }], answer.rules.map((row) => [row.rater, row.rule, row.status, count(row.replies)]), "Rules")] : null,
-      calls ? [h("h2", {}, `Calls of run ${given.run}`), ...calls.calls.map(call), calls.more || given.page > 0 ? h("p", { class: "pages" }, given.page > 0 ? link("runs", { ...given, page: given.page - 1 }, "← Previous") : null, calls.more ? link("runs", { ...given, page: Number(given.page || 0) + 1 }, "Next →") : null) : null] : null].flat(2);
+  async calls(given) {
+    const answer = await ask("calls", given);
+    if (!answer.calls.length) return [h("h1", {}, "Calls"), h("p", {}, "No calls are stored beside what you opened.")];
+    return [h("h1", {}, "Calls"), h("p", { class: "note" }, "What models were asked and what they said, failures last. `vantage runs` says what each run cost."), ...answer.calls.map(call),
+      h("p", { class: "pages" }, answer.page > 0 ? link("calls", { ...given, page: answer.page - 1 }, "← Previous", { rel: "prev" }) : null, answer.more ? link("calls", { ...given, page: answer.page + 1 }, "Next →", { rel: "next" }) : null)];
   },
 };
 
 // The groups of raters that can be compared.
 function groupsOf() {
-  if (data) return [...new Set(data.compare.flatMap((one) => [one.one, one.other]))];
   const kinds = Object.keys(overview.kinds || {}), traits = Object.entries(overview.traits || {});
   return ["people", ...(kinds.length > 1 ? kinds.map((kind) => `kind=${kind}`) : []), ...(overview.models || []).map((name) => `rater=${name}`),
     ...traits.flatMap(([name, values]) => values.map((value) => `${name}=${value}`)), ...(overview.conditions || []).filter(Boolean).map((name) => `condition=${name}`)];
 }
+const some = (names) => `${names.slice(0, 6).join(", ")}${names.length > 6 ? " and others" : ""}`;
 const groupName = (group) => group.startsWith("rater=") ? group.slice(6) : group.startsWith("kind=") ? `every ${group.slice(5)}` : group.replace("=", ": ");
 // The question as it is asked about an item; without one, its fields are left open.
 const wording = (question, item) => (question.ask || question.title).replaceAll(/\{(\w+)\}/g, (_, name) => item?.[name] ?? `[${name}]`);
 const interval = (row) => row.estimate === null || row.estimate === undefined ? "–" : h("span", {}, number(row.estimate), row.low === null ? "" : h("span", { class: "interval" }, ` ${number(row.low)} to ${number(row.high)}`));
-const facts = (row, compared) => [["disagreement", row.disagreement], ["ambiguity", row.ambiguity], [compared ? `distance of ${compared[0]} from ${compared[1]}` : "distance", row.distance]].filter(([, value]) => value !== null).map(([name, value]) => h("div", {}, `${name} `, h("b", {}, number(value)))).concat(row.declined ? [h("div", {}, `${counted(row.declined, "judgment")} without an answer`)] : []);
-const copyable = (text) => h("div", { class: "tools" }, h("pre", {}, text), button("Copy", (event) => { navigator.clipboard.writeText(text); event.target.textContent = "Copied"; }));
+const facts = (row, compared) => [["disagreement", row.disagreement], [compared ? `distance of ${compared[0]} from ${compared[1]}` : "distance", row.distance]].filter(([, value]) => value !== null).map(([name, value]) => h("div", {}, `${name} `, h("b", {}, number(value)))).concat(row.declined ? [h("div", {}, `${counted(row.declined, "judgment")} without an answer`)] : []);
 
 // The text of an item: turns of a conversation as such, anything else as it is.
 function said(item) {
@@ -670,13 +739,9 @@ function reply(row, item) {
   details.addEventListener("toggle", async () => {
     if (!details.open || details.childElementCount > 1) return;
     if (row.thinking) details.append(h("h3", {}, "Thinking"), h("pre", { dir: "auto" }, row.thinking));
-    if (data) { details.append(h("pre", { dir: "auto" }, row.reply)); return; }
-    const key = { item: item.item, question: row.question, rater: row.rater, condition: row.condition ?? "", sample: row.sample };
+    details.append(h("pre", { dir: "auto" }, row.reply));
+    if (data) return;
     try {
-      const shown = await ask("evidence", key), parts = [];
-      let at = 0;
-      for (const [start, end] of shown.spans) { parts.push(shown.reply.slice(at, start), h("mark", {}, shown.reply.slice(start, end))); at = end; }
-      details.append(h("pre", { dir: "auto" }, ...parts, shown.reply.slice(at)), h("p", { class: "note" }, `Rule ${row.rule}; marked are the words without which it would be read differently.`));
       const calls = await ask("calls", { item: item.item, rater: row.rater });
       details.append(...calls.calls.filter((one) => !one.question || one.question === row.question).slice(0, 4).map(call));
     } catch (error) { details.append(h("p", { class: "problem" }, error.message)); }
@@ -693,16 +758,15 @@ function call(one) {
 
 // ---- the page
 
-const NAMES = [["spectrum", "Spectrum"], ["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["measures", "Measures"], ["map", "Maps"], ["runs", "Runs"]];
+const NAMES = [["spectrum", "Spectrum"], ["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["map", "Maps"], ["calls", "Calls"]];
 
 const PART_OF = { item: "items", rater: "raters" };
 
-// The views that have something to show; a file holds no measures and no calls.
+// The views that have something to show; a file holds no tests and no calls.
 function tabs() {
-  const compared = data ? data.compare.length : groupsOf().length > 1;
-  const there = { compare: compared, measures: !data, runs: overview.runs && !data };
+  const there = { compare: !data && groupsOf().length > 1, calls: overview.calls && !data };
   const judged = overview.questions.length > 0;
-  return NAMES.filter(([name]) => (name === "runs" ? there.runs || !judged : judged && (there[name] ?? true)));
+  return NAMES.filter(([name]) => (name === "calls" ? there.calls || !judged : judged && (there[name] ?? true)));
 }
 
 function parsed() {
