@@ -40,6 +40,7 @@ __all__ = [
     "Request",
     "Role",
     "Sampling",
+    "account_of",
     "is_remote",
     "load_model",
 ]
@@ -68,6 +69,15 @@ def is_remote(spec: str) -> bool:
     (True, False)
     """
     return spec.partition(":")[0] not in _HERE
+
+
+def account_of(spec: str, settings: Mapping[str, Any]) -> str:
+    """What the account is known by on which a model behind a network is used: see `RemoteModel.account_of`.
+
+    A model of another package has an account to itself.
+    """
+    known = getattr(kind_of(spec), "account_of", None)
+    return str(known(settings.get("base_url"), settings.get("key_variable"))) if known else spec
 
 
 def gives_several(spec: str) -> bool:

@@ -47,6 +47,8 @@ _ALSO: Final = {
     "logprobs": "log probabilities|log-probabilities|logprob",
 }
 """Other words by which endpoints that name no field call a parameter."""
+_NO_ACCESS: Final = re.compile(r"\b(?:access|permission|allowed|entitled)\b.{0,30}\bmodel\b", re.IGNORECASE)
+"""How endpoints say that an account may not use this model, whatever else it may."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """Names of the limit on a reply's length, without which nothing is ever sent."""
 _RESETS: Final = (
@@ -134,6 +136,16 @@ class Fault:
         return self.status in (401, 402) or bool(self.codes & _FINAL) or (self.status == 403 and not self.where)
 
     @property
+    def of_model(self) -> bool:
+        """Whether the account may not use this model, which says nothing about its others.
+
+        >>> told = {"error": {"message": "Your project does not have access to model `m`", "code": "model_not_found"}}
+        >>> Fault.of(403, told, {}).of_model, Fault.of(403, {"error": {"message": "Forbidden"}}, {}).of_model
+        (True, False)
+        """
+        return self.status == 403 and ("model_not_found" in self.codes or bool(_NO_ACCESS.search(self.message)))
+
+    @property
     def overload(self) -> bool:
         """Whether the endpoint asks for fewer requests."""
         return self.status in _OVERLOAD
@@ -178,6 +190,8 @@ class Fault:
             return f"{host} did not answer within {timeout:g} seconds."
         if self.status is None:
             return f"{host} cannot be reached; check the base URL and the network."
+        if self.of_model:
+            return f"{host} does not let this account use the model '{model}' (403)."
         if self.status in (401, 403) and not self.rejected(("logprobs", "top_logprobs")):
             # Such messages often repeat a part of the key.
             return f"{host} refuses the key ({self.status}); check {key_variable}."

@@ -76,8 +76,9 @@ class OpenAIModel(RemoteModel):
         """How many of the likeliest first tokens the endpoint told when options were last scored."""
         return self._protocol.received
 
-    def _default_url(self) -> str:
-        return os.environ.get("OPENAI_BASE_URL") or self.hosted
+    @classmethod
+    def _default_url(cls) -> str:
+        return os.environ.get("OPENAI_BASE_URL") or cls.hosted
 
     def _new_client(self) -> openai.AsyncOpenAI:
         return openai.AsyncOpenAI(base_url=self._url, **self._client_settings(openai))
@@ -153,8 +154,9 @@ class OpenRouterModel(OpenAIModel):
     usual_key = "OPENROUTER_API_KEY"
     batches = ""
 
-    def _default_url(self) -> str:
-        return self.hosted
+    @classmethod
+    def _default_url(cls) -> str:
+        return cls.hosted
 
     def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
         """What is sent; where options are scored, only to providers that do what is asked."""
@@ -173,7 +175,8 @@ class AzureModel(OpenAIModel):
     usual_key = "AZURE_OPENAI_API_KEY"
     batches = "azure"
 
-    def _default_url(self) -> str:
+    @classmethod
+    def _default_url(cls) -> str:
         url = os.environ.get("AZURE_OPENAI_ENDPOINT")
         if not url:
             raise ModelError("Where is the Azure resource? Set AZURE_OPENAI_ENDPOINT or pass --base-url.")

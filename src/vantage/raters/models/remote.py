@@ -13,6 +13,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -84,11 +85,9 @@ class RemoteModel(ABC):
         window: int | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        url, variable = base_url or self._default_url(), key_variable or self.usual_key
+        url, key, variable = self._place(base_url, key_variable)
         # A provider's own endpoint and a variable that was named must have a key; a server of one's own may need none.
         needed = key_variable is not None or shown_host(url) == shown_host(self.hosted)
-        # From the environment, and from nowhere else.
-        key = os.environ.get(variable, "").strip()
         if not key and needed:
             raise ModelError(f"There is no key for {shown_host(url)}; set the environment variable {variable}.")
         self.name = f"{self.kind}:{model}"
@@ -97,6 +96,8 @@ class RemoteModel(ABC):
         self.concurrency = concurrency
         self._model, self._url, self._host = model, url, shown_host(url)
         self._key, self._key_variable = key, variable
+        self.account = self.account_of(base_url, key_variable)
+        """What the account is known by; models on one account stop together when it is at fault."""
         self._timeout, self._tries = timeout, max_retries + 1
         self._parameters = dict(parameters or {})
         self._left_out: set[str] = set()
@@ -107,8 +108,21 @@ class RemoteModel(ABC):
         self._thread.start()
         self._client: Any = self._new_client()
 
-    def _default_url(self) -> str:
-        return self.hosted
+    @classmethod
+    def _default_url(cls) -> str:
+        return cls.hosted
+
+    @classmethod
+    def _place(cls, base_url: str | None, key_variable: str | None) -> tuple[str, str, str]:
+        """Where the endpoint is, the key, from the environment and from nowhere else, and its variable."""
+        variable = key_variable or cls.usual_key
+        return base_url or cls._default_url(), os.environ.get(variable, "").strip(), variable
+
+    @classmethod
+    def account_of(cls, base_url: str | None, key_variable: str | None) -> str:
+        """What an account is known by: the host of the endpoint and a fingerprint of the key, never the key itself."""
+        url, key, _ = cls._place(base_url, key_variable)
+        return f"{shown_host(url)} {blake2b(key.encode(), digest_size=8).hexdigest()}"
 
     @abstractmethod
     def _new_client(self) -> Any:
@@ -294,7 +308,7 @@ class RemoteModel(ABC):
         if fault.status is not None and fault.status < 400:
             raise Passing(f"{self._host} did not answer with a chat completion.") from None
         if fault.of_account:
-            raise AccountError(self.sentence(fault)) from None
+            raise AccountError(self.sentence(fault), alone=fault.of_model) from None
         if fault.passing:
             after = retry_after(fault.headers)
             raise Passing(self.sentence(fault), overload=fault.overload, after=after, down=fault.down) from None

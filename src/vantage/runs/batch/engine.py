@@ -153,7 +153,7 @@ class BatchEngine:
         except BatchStopped:
             pass
         except AccountError as broken:
-            job.break_off(str(broken), ())
+            job.break_off(broken)
         finally:
             batches.end()
         job.settle()
