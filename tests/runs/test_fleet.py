@@ -132,8 +132,9 @@ def test_a_model_that_an_account_may_not_use_stops_alone(
     endpoint.reply = lambda body: Answer(status=403, error=said) if body["model"] == "a" else Answer("2", wait=0.01)
     outcome = run(accounts(endpoint, 30, monkeypatch, a="ONE_KEY", b="ONE_KEY"), store)
     assert [len(one.judgments) for one in outcome.judged] == [0, 30]
-    assert outcome.tally.ended == "127.0.0.1:{} does not let this account use the model 'a' (403).".format(
-        urlsplit(endpoint.url).port
+    assert (
+        outcome.tally.ended
+        == f"127.0.0.1:{urlsplit(endpoint.url).port} does not let this account use the model 'a' (403)."
     )
 
 
