@@ -28,6 +28,8 @@ _FINAL: Final = frozenset(
     }
 )
 """Codes of a 429 that waiting does not help."""
+_BAD_KEY: Final = frozenset({"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED"})
+"""Codes with which Google refuses a key, with the status 400."""
 _FILTERED: Final = frozenset(
     {
         *("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "content_filter_error"),
@@ -100,7 +102,7 @@ class Fault:
             error = {"message": error}
         # Message, field and kind of each entry of a list of details, in the forms of FastAPI and of Google.
         entries = [
-            (str(e.get("msg") or e.get("description") or ""), _where(e), str(e.get("type") or ""))
+            (str(e.get("msg") or e.get("description") or ""), _where(e), str(e.get("type") or e.get("reason") or ""))
             for e in _entries(body)
         ]
         if not isinstance(error, Mapping):
@@ -133,7 +135,8 @@ class Fault:
         """Whether the account is at fault, and not the request: no other request would go better."""
         if self.filtered or self.rejected(("logprobs", "top_logprobs")):
             return False
-        return self.status in (401, 402) or bool(self.codes & _FINAL) or (self.status == 403 and not self.where)
+        told = self.status in (401, 402) or bool(self.codes & (_FINAL | _BAD_KEY))
+        return told or (self.status == 403 and not self.where)
 
     @property
     def of_model(self) -> bool:
@@ -192,7 +195,8 @@ class Fault:
             return f"{host} cannot be reached; check the base URL and the network."
         if self.of_model:
             return f"{host} does not let this account use the model '{model}' (403)."
-        if self.status in (401, 403) and not self.rejected(("logprobs", "top_logprobs")):
+        refused = self.status in (401, 403) or self.codes & _BAD_KEY
+        if refused and not self.rejected(("logprobs", "top_logprobs")):
             # Such messages often repeat a part of the key.
             return f"{host} refuses the key ({self.status}); check {key_variable}."
         if self.status == 402 or self.codes & _FINAL:
@@ -215,7 +219,7 @@ class ToldError(ValueError):
 
 
 def of_client(error: Any) -> Fault:
-    """The fault that an error of OpenAI's or Anthropic's client tells; both are made by the same generator."""
+    """The fault that an error of the client tells."""
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None)
     if response is not None and status is not None and status >= 400:

@@ -1,7 +1,8 @@
 """What all models behind a network share: connections on a loop of their own, side by side, keys kept secret, faults.
 
-An adapter says what is sent for a request (`body`), sends it (`_post`), reads what comes back (`read`), and says which
-fault an error of its client is (`_fault`). Batches are made of the same bodies and read by the same readers.
+An adapter says what is sent for a request (`body`) and where to (`path`), and reads what comes back (`read`). One
+client sends plain JSON to all of them: OpenAI's own, which keeps connections, tells faults alike and knows nothing of
+the bodies. Batches are made of the same bodies and read by the same readers.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
+import openai
 
 from vantage.raters.models.base import (
     AccountError,
@@ -31,9 +33,6 @@ from vantage.raters.models.base import (
 )
 from vantage.raters.models.faults import Fault, ToldError, of_client, retry_after
 
-if TYPE_CHECKING:
-    import openai
-
 T = TypeVar("T")
 _FIRST_WAIT: Final = 0.5
 LOGPROBS: Final = ("logprobs", "top_logprobs", "response_logprobs", "responseLogprobs")
@@ -43,7 +42,7 @@ _LONGEST_WAIT: Final = 300.0
 
 
 class RemoteModel(ABC):
-    """A model behind a network, through the official client of whoever runs it.
+    """A model behind a network.
 
     Args:
         model: The name that the endpoint knows the model by.
@@ -62,8 +61,14 @@ class RemoteModel(ABC):
     kind: ClassVar[str]
     tells_probabilities: ClassVar[bool] = True
     """Whether the protocol can tell how probable the tokens are with which a reply begins."""
-    errors: ClassVar[tuple[type[Exception], ...]]
+    errors: ClassVar[tuple[type[Exception], ...]] = (openai.OpenAIError, ToldError)
     """What the client raises."""
+    path: str
+    """Where requests go, behind the base URL."""
+    batch_root: ClassVar[str] = ""
+    """What stands before the paths of batches."""
+    headers: Mapping[str, Any] = {}
+    """What stands in the head of every request besides; `{KEY}` stands for the key."""
     without: Mapping[str, str] = {}
     """Parameters that can be left out, and what follows when they are."""
     hosted: ClassVar[str]
@@ -124,20 +129,34 @@ class RemoteModel(ABC):
         url, key, _ = cls._place(base_url, key_variable)
         return f"{shown_host(url)} {blake2b(key.encode(), digest_size=8).hexdigest()}"
 
-    @abstractmethod
-    def _new_client(self) -> Any:
-        """The official client, without retries of its own."""
+    @property
+    def query(self) -> Mapping[str, str]:
+        """What stands in every address behind the question mark."""
+        return {}
 
-    def _client_settings(self, sdk: Any) -> dict[str, Any]:
-        """What clients of OpenAI's and Anthropic's packages, which are made by the same generator, are made with.
+    @property
+    def sent_headers(self) -> dict[str, Any]:
+        """The headers with the key in its place.
 
-        Their aiohttp transport, where aiohttp is installed, takes half the processor time of the default one.
+        They go with every request, as the client takes none that are to be left out in any other way.
         """
+        return {
+            name: one.format(KEY=self._key or "none") if isinstance(one, str) else one
+            for name, one in self.headers.items()
+        }
+
+    def _client_settings(self, url: str) -> dict[str, Any]:
+        told = {"base_url": url, "api_key": self._key or "none", "default_query": self.query}
+        return {**told, "timeout": self._timeout, "max_retries": 0}
+
+    def _new_client(self) -> Any:
+        """The client, without retries of its own."""
         try:
-            transport = sdk.DefaultAioHttpClient(timeout=self._timeout)
+            # Takes half the processor time of the default transport.
+            transport = openai.DefaultAioHttpClient(timeout=self._timeout)
         except RuntimeError:
             transport = None
-        return {"api_key": self._key or "none", "timeout": self._timeout, "max_retries": 0, "http_client": transport}
+        return openai.AsyncOpenAI(http_client=transport, **self._client_settings(self._url))
 
     @property
     def url(self) -> str:
@@ -156,9 +175,21 @@ class RemoteModel(ABC):
     def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
         """What is sent for a request, or to score options, without the parameters that the endpoint rejects."""
 
-    @abstractmethod
+    def _sent(self, body: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """A body with the user's parameters, those of `own` in their place, and without what the endpoint rejects."""
+        every = {**body, **self._parameters, **(own or {})}
+        return {name: value for name, value in every.items() if name not in self._left_out}
+
+    def wire(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A body in the form in which it is sent."""
+        return dict(body)
+
     async def _post(self, body: dict[str, Any]) -> Any:
         """The endpoint's answer to a body; raises the client's errors."""
+        # The client's typed objects would cost more than the request itself: 3.2 ms of processor time for each call
+        # against 1.2 ms with plain data.
+        options: Any = {"headers": self.sent_headers}
+        return await self._client.post(self.path, body=self.wire(body), cast_to=object, options=options)
 
     @abstractmethod
     def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
@@ -217,13 +248,9 @@ class RemoteModel(ABC):
         except TimeoutError:
             raise Passing(f"{self._host} did not answer within {self._timeout:g} seconds.") from None
 
-    def synchronous(self, headers: Mapping[str, str]) -> openai.OpenAI:
-        """A client without retries for what is not a chat, such as batches; `{KEY}` in a header stands for the key."""
-        import openai  # which takes long to load
-
-        filled = {name: value.format(KEY=self._key) for name, value in headers.items()}
-        key, url, timeout = self._key or "none", self._url, self._timeout
-        return openai.OpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=0, default_headers=filled)
+    def synchronous(self) -> openai.OpenAI:
+        """A client without retries for what is not a chat, such as batches; it is to be given `sent_headers`."""
+        return openai.OpenAI(**self._client_settings(self._url.rstrip("/") + self.batch_root))
 
     def count_tokens(self, text: str) -> int:
         """An upper estimate: endpoints keep their tokenizers to themselves."""

@@ -8,8 +8,6 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-import openai
-
 from vantage.runs.batch.protocols import BatchProtocol, BatchResult, Standing, Wire
 
 CHATS: Final = "/v1/chat/completions"
@@ -203,12 +201,6 @@ _STATUSES: Final = {
 class AnthropicBatches(BatchProtocol):
     """`/messages/batches`."""
 
-    headers: Mapping[str, Any] = {
-        "x-api-key": "{KEY}",
-        "anthropic-version": "2023-06-01",
-        "Authorization": openai.Omit(),
-    }
-
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as it stands in a batch."""
         return {"custom_id": name, "params": body}
@@ -255,18 +247,12 @@ class AnthropicBatches(BatchProtocol):
 class GeminiBatches(BatchProtocol):
     """`models/NAME:batchGenerateContent`, with the requests in the call and the results in the batch."""
 
-    headers: Mapping[str, Any] = {"x-goog-api-key": "{KEY}", "Authorization": openai.Omit()}
     largest = 18_000_000
     """Requests in a call may have 20 MB."""
 
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """A request as it stands in a batch, in the names of the interface."""
-        request: dict[str, Any] = {"contents": body["contents"]}
-        if "system_instruction" in body:
-            request["systemInstruction"] = {"parts": [{"text": body["system_instruction"]}]}
-        others = ("model", "contents", "system_instruction")
-        request["generationConfig"] = _camel({key: body[key] for key in body if key not in others})
-        return {"request": request, "metadata": {"key": name}}
+        """A request as it stands in a batch."""
+        return {"request": dict(body), "metadata": {"key": name}}
 
     def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
         """Posts the requests under our token."""
@@ -309,23 +295,6 @@ class GeminiBatches(BatchProtocol):
         code = int(error.get("code") or 0)
         status = code if code >= 400 else _GRPC.get(code, 400)
         return BatchResult(name, {"error": error}, str(error.get("message") or "no reason is given"), status)
-
-
-def _camel(data: Any) -> Any:
-    """Names as the interface has them; what a schema calls its fields is left alone.
-
-    >>> _camel({"max_output_tokens": 4, "thinking_config": {"thinking_budget": 0}})
-    {'maxOutputTokens': 4, 'thinkingConfig': {'thinkingBudget': 0}}
-    """
-    if not isinstance(data, Mapping):
-        return data
-    parts = {name: name.split("_") for name in data}
-    return {
-        first + "".join(word.title() for word in rest): data[name]
-        if name == "response_json_schema"
-        else _camel(data[name])
-        for name, (first, *rest) in parts.items()
-    }
 
 
 def _seconds(time: Any) -> float:
