@@ -44,18 +44,9 @@ _LONGEST_WAIT: Final = 300.0
 class RemoteModel(ABC):
     """A model behind a network.
 
-    Args:
-        model: The name that the endpoint knows the model by.
-        base_url: Where the endpoint is, where it is not the provider's own.
-        key_variable: The environment variable that holds the key, where it is not the usual one.
-        concurrency: How many requests are under way at a time.
-        timeout: Seconds to wait for one reply.
-        max_retries: How often a request is repeated after a timeout, a full server or an error of the server.
-        window: How many tokens prompt and reply may have together, where that is known.
-        parameters: What is sent with every request besides, such as `{"reasoning_effort": "low"}`.
-
-    The key is read from the environment only; it is never part of a note, an error or a reply. Parameters that the
-    endpoint rejects are left out for as long as the model lives, and a note says so once.
+    docs/models.md has the settings; `parameters` are sent with every request besides. The key is read from the
+    environment only; it is never part of a note, an error or a reply. Parameters that the endpoint rejects are left out
+    for as long as the model lives, and a note says so once.
     """
 
     kind: ClassVar[str]
