@@ -59,3 +59,10 @@ def test_a_key_that_google_refuses_is_a_fault_of_the_account_although_the_status
     assert fault.of_account
     assert not fault.passing
     assert "refuses the key (400); check KEY" in fault.sentence("host", "m", 9, "KEY")
+
+
+def test_how_long_google_asks_to_wait_stands_in_the_body() -> None:
+    details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "5400s"}]
+    told = {"error": {"code": 429, "message": "Daily quota.", "status": "RESOURCE_EXHAUSTED", "details": details}}
+    assert retry_after(Fault.of(429, told, {}).headers) == 5400
+    assert retry_after(Fault.of(429, told["error"], {"retry-after": "7"}).headers) == 7

@@ -112,6 +112,9 @@ class Fault:
         inner = error.get("innererror") or error.get("inner_error") or {}
         codes |= {str(inner["code"])} if isinstance(inner, Mapping) and inner.get("code") else set()
         codes |= {kind for _, _, kind in entries if kind}
+        if told := next((e["retryDelay"] for e in _entries(body) if e.get("retryDelay")), ""):
+            # Google says in the body how long to wait.
+            headers = {"retry-after": str(told).removesuffix("s"), **headers}
         named = str(error.get("param") or next((where for _, where, _ in entries if where), ""))
         return cls(str(said), status, frozenset(codes), named, _category(error, inner), dict(headers))
 

@@ -27,7 +27,10 @@ from vantage.scales import Scale
 if TYPE_CHECKING:
     from vantage.instruments import Question
 
-_NOUN: Final = rf"(?:answer|rating|score|label|choice|verdict|response|judge?ment|classification|result|grade|{choice('elsewhere')})"
+_NOUN: Final = (
+    "(?:answer|rating|score|label|choice|verdict|response|judge?ment|classification|result|grade"
+    f"|{choice('elsewhere')})"
+)
 ANSWER_LINE: Final = re.compile(
     rf"[\W_]{{0,6}}(?:\d[.)]\s|last[\s-]line(?:\sof\sanswer)?\W{{0,6}})?(?:(?:my|the|final)\s){{0,2}}{_NOUN}"
     r"[*_\"']{0,4}\s?[:=：][*_\"']{0,4}",
