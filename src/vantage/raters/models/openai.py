@@ -117,11 +117,12 @@ class OpenAIModel(RemoteModel):
         async def listed() -> Any:
             return await self._client.get("/models", cast_to=object)
 
+        wrong: tuple[type[Exception], ...] = (*self.errors, AttributeError, LookupError, TypeError, ValueError)
         try:
             listing = self.wait(listed())
             models = listing.get("data") or []
             return next((one for one in models if one.get("id") == self._model), models[0] if len(models) == 1 else {})
-        except (*self.errors, AttributeError, LookupError, TypeError, ValueError):
+        except wrong:
             return {}
 
     def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:

@@ -54,8 +54,6 @@ class RemoteModel(ABC):
     """Whether the protocol can tell how probable the tokens are with which a reply begins."""
     errors: ClassVar[tuple[type[Exception], ...]] = (openai.OpenAIError, ToldError)
     """What the client raises."""
-    path: str
-    """Where requests go, behind the base URL."""
     batch_root: ClassVar[str] = ""
     """What stands before the paths of batches."""
     headers: Mapping[str, Any] = {}
@@ -119,6 +117,11 @@ class RemoteModel(ABC):
         """What an account is known by: the host of the endpoint and a fingerprint of the key, never the key itself."""
         url, key, _ = cls._place(base_url, key_variable)
         return f"{shown_host(url)} {blake2b(key.encode(), digest_size=8).hexdigest()}"
+
+    @property
+    def path(self) -> str:
+        """Where requests go, behind the base URL."""
+        raise NotImplementedError
 
     @property
     def query(self) -> Mapping[str, str]:
