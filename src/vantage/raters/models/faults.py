@@ -149,7 +149,8 @@ class Fault:
         >>> Fault.of(403, told, {}).of_model, Fault.of(403, {"error": {"message": "Forbidden"}}, {}).of_model
         (True, False)
         """
-        return self.status == 403 and ("model_not_found" in self.codes or bool(_NO_ACCESS.search(self.message)))
+        told = "model_not_found" in self.codes or bool(_NO_ACCESS.search(self.message))
+        return told and self.status == 403 and self.of_account
 
     @property
     def overload(self) -> bool:
