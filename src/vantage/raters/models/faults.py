@@ -16,50 +16,26 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
+from vantage.documents import Document
+
 LONGEST_WAIT: Final = 24 * 3600.0
 """Seconds; nobody waits longer than a day."""
 _PASSING: Final = (408, 409, 425, 429)
 _OVERLOAD: Final = (429, 503, 529)
 _DOWN: Final = (503, 529)
-_FINAL: Final = frozenset(
-    {
-        *("insufficient_quota", "billing_hard_limit_reached", "enforced_spend_limit_reached", "quota_exceeded"),
-        *("billing_not_active", "insufficient_balance", "credit_balance_too_low", "account_deactivated"),
-    }
-)
-"""Codes of a 429 that waiting does not help."""
-_BAD_KEY: Final = frozenset({"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED"})
-"""Codes with which Google refuses a key, with the status 400."""
-_FILTERED: Final = frozenset(
-    {
-        *("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "content_filter_error"),
-        *("data_inspection_failed", "moderation_blocked", "PROHIBITED_CONTENT", "SAFETY"),
-    }
-)
-_LENGTH_CODES: Final = frozenset(
-    {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "request_too_large"}
+_KNOWN: Final = Document.bundled("vantage.raters.models", "faults.yaml").data
+_FINAL, _BAD_KEY, _FILTERED, _LENGTH_CODES = (
+    frozenset(_KNOWN[name]) for name in ("final", "bad_key", "filtered", "too_long")
 )
 _TOO_LONG: Final = re.compile(
     r"maximum context length|context (?:window|size)|prompt is too long|(?:is|are) too large|too many (?:input )?tokens"
     r"|at most \d+ (?:completion |output )?tokens|exceeds? the (?:maximum|available|model|limit)",
     re.IGNORECASE,
 )
-_ALSO: Final = {
-    "response_format": "json_schema|json schema|structured output|grammar|guided|text.format|schema",
-    "logprobs": "log probabilities|log-probabilities|logprob",
-}
-"""Other words by which endpoints that name no field call a parameter."""
 _NO_ACCESS: Final = re.compile(r"\b(?:access|permission|allowed|entitled)\b.{0,30}\bmodel\b", re.IGNORECASE)
 """How endpoints say that an account may not use this model, whatever else it may."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """Names of the limit on a reply's length, without which nothing is ever sent."""
-_RESETS: Final = (
-    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
-    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
-    ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
-    ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
-    ("x-ratelimit-remaining", "x-ratelimit-reset"),
-)
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -180,7 +156,7 @@ class Fault:
             return None if parameter in LIMITS and self.too_long else parameter
         if self.too_long:
             return None
-        names = {name: [name, *_ALSO.get(name, name).split("|")] for name in parameters}
+        names = {name: [name, *_KNOWN["also"].get(name, name).split("|")] for name in parameters}
         at = {
             name: min(places)
             for name, words in names.items()
@@ -256,7 +232,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             return min(max(seconds, 0.0), LONGEST_WAIT)
     waits = [
         _reset(headers[reset], headers.get("date"))
-        for left, reset in _RESETS
+        for left, reset in _KNOWN["resets"]
         if headers.get(left) == "0" and reset in headers
     ]
     waits = [wait for wait in waits if math.isfinite(wait)]
