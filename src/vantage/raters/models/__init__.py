@@ -195,7 +195,7 @@ def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -
     >>> checked("remote", remote_model, {"top_k": 20, "extra_body.chat_template_kwargs.enable_thinking": "false"})
     {'parameters': {'top_k': 20, 'chat_template_kwargs': {'enable_thinking': False}}}
     """
-    known = {p.name: p for p in signature(model).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
+    known = _settings(model)
     passed: dict[str, Any] = {}
     for name in settings:
         if name not in known:
@@ -211,6 +211,15 @@ def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -
     if passed or settings.get("parameters"):
         fitting["parameters"] = {**(settings.get("parameters") or {}), **passed}
     return fitting
+
+
+def _settings(model: Callable[..., Any]) -> dict[str, Parameter]:
+    """The keyword-only arguments of a model, with those of its base where it passes further ones on."""
+    arguments = signature(model).parameters.values()
+    known = {one.name: one for one in arguments if one.kind is Parameter.KEYWORD_ONLY}
+    if isinstance(model, type) and any(one.kind is Parameter.VAR_KEYWORD for one in arguments):
+        known = {**_settings(model.__bases__[0]), **known}
+    return known
 
 
 def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:

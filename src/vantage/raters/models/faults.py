@@ -88,9 +88,9 @@ class Fault:
         inner = error.get("innererror") or error.get("inner_error") or {}
         codes |= {str(inner["code"])} if isinstance(inner, Mapping) and inner.get("code") else set()
         codes |= {kind for _, _, kind in entries if kind}
-        if told := next((e["retryDelay"] for e in _entries(body) if e.get("retryDelay")), ""):
+        if delay := next((e["retryDelay"] for e in _entries(body) if e.get("retryDelay")), ""):
             # Google says in the body how long to wait.
-            headers = {"retry-after": str(told).removesuffix("s"), **headers}
+            headers = {"retry-after": str(delay).removesuffix("s"), **headers}
         named = str(error.get("param") or next((where for _, where, _ in entries if where), ""))
         return cls(str(said), status, frozenset(codes), named, _category(error, inner), dict(headers))
 
@@ -114,19 +114,19 @@ class Fault:
         """Whether the account is at fault, and not the request: no other request would go better."""
         if self.filtered or self.rejected(("logprobs", "top_logprobs")):
             return False
-        told = self.status in (401, 402) or bool(self.codes & (_FINAL | _BAD_KEY))
-        return told or (self.status == 403 and not self.where)
+        refused = self.status in (401, 402) or bool(self.codes & (_FINAL | _BAD_KEY))
+        return refused or (self.status == 403 and not self.where)
 
     @property
     def of_model(self) -> bool:
         """Whether the account may not use this model, which says nothing about its others.
 
-        >>> told = {"error": {"message": "Your project does not have access to model `m`", "code": "model_not_found"}}
-        >>> Fault.of(403, told, {}).of_model, Fault.of(403, {"error": {"message": "Forbidden"}}, {}).of_model
+        >>> body = {"error": {"message": "Your project does not have access to model `m`", "code": "model_not_found"}}
+        >>> Fault.of(403, body, {}).of_model, Fault.of(403, {"error": {"message": "Forbidden"}}, {}).of_model
         (True, False)
         """
-        told = "model_not_found" in self.codes or bool(_NO_ACCESS.search(self.message))
-        return told and self.status == 403 and self.of_account
+        named = "model_not_found" in self.codes or bool(_NO_ACCESS.search(self.message))
+        return named and self.status == 403 and self.of_account
 
     @property
     def overload(self) -> bool:

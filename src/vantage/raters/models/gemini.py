@@ -69,10 +69,10 @@ class GeminiModel(RemoteModel):
         completion = self._reply(answer)
         if not options or completion.finish == "filtered":
             return completion
-        told = (answer["candidates"][0].get("logprobsResult") or {}).get("topCandidates")
-        if not told:
+        likeliest = (answer["candidates"][0].get("logprobsResult") or {}).get("topCandidates")
+        if not likeliest:
             raise ModelError(self.no_probabilities)
-        top = [(str(one["token"]), float(one["logProbability"])) for one in told[0]["candidates"]]
+        top = [(str(one["token"]), float(one["logProbability"])) for one in likeliest[0]["candidates"]]
         return replace(completion, text=top[0][0], finish="stop", scores=tuple(first_tokens(top, options)))
 
     @staticmethod

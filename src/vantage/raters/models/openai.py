@@ -38,20 +38,7 @@ class OpenAIModel(RemoteModel):
     usual_key = "OPENAI_API_KEY"
     batches = "openai"
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        api: str = "chat",
-        base_url: str | None = None,
-        key_variable: str | None = None,
-        concurrency: int = 8,
-        timeout: float = 120.0,
-        max_retries: int = 2,
-        window: int | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        several: int = 1,
-    ) -> None:
+    def __init__(self, model: str, *, api: str = "chat", several: int = 1, **others: Any) -> None:
         if api not in _PROTOCOLS:
             raise ModelError(f"The setting 'api' is chat or responses, not '{api}'.")
         self._protocol = _PROTOCOLS[api]()
@@ -59,16 +46,7 @@ class OpenAIModel(RemoteModel):
         self.depth = _DEPTH
         """How many of the likeliest first tokens the endpoint tells, as far as is known."""
         self.several = several if api == "chat" else 1
-        super().__init__(
-            model,
-            base_url=base_url,
-            key_variable=key_variable,
-            concurrency=concurrency,
-            timeout=timeout,
-            max_retries=max_retries,
-            window=window,
-            parameters=parameters,
-        )
+        super().__init__(model, **others)
 
     @property
     def received(self) -> int:

@@ -91,8 +91,12 @@ class ModelProfile:
     @classmethod
     def of(cls, stored: dict[str, Any]) -> ModelProfile:
         """The profile that plain data tell; what other versions have found out besides is left out."""
-        known = {name: one for name, one in stored.items() if name in cls.__dataclass_fields__}
-        return cls(**{name: tuple(one) if isinstance(one, list) else one for name, one in known.items()})
+        known: dict[str, Any] = {
+            name: tuple(one) if isinstance(one, list) else one
+            for name, one in stored.items()
+            if name in cls.__dataclass_fields__
+        }
+        return cls(**known)
 
 
 def probe(model: ChatModel, progress: Callable[[str], None] = lambda _: None) -> ModelProfile:

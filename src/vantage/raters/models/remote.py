@@ -140,8 +140,8 @@ class RemoteModel(ABC):
         }
 
     def _client_settings(self, url: str) -> dict[str, Any]:
-        told = {"base_url": url, "api_key": self._key or "none", "default_query": self.query}
-        return {**told, "timeout": self._timeout, "max_retries": 0}
+        where = {"base_url": url, "api_key": self._key or "none", "default_query": self.query}
+        return {**where, "timeout": self._timeout, "max_retries": 0}
 
     def _new_client(self) -> Any:
         """The client, without retries of its own."""

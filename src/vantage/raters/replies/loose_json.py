@@ -56,10 +56,10 @@ def find_json(text: str) -> list[Found]:
         opened = _OPENS.search(text, at)
         if opened is None:
             break
-        found = _read(text, opened.start()) or _read(text, opened.start(), quoting=True)
-        at = max(found.end if found else 0, opened.end())
-        if found and found.data:
-            objects.append(found)
+        part = _read(text, opened.start()) or _read(text, opened.start(), quoting=True)
+        at = max(part.end if part else 0, opened.end())
+        if part and part.data:
+            objects.append(part)
     return objects
 
 
@@ -123,14 +123,14 @@ class _Reader:
         if self.text[self.at] in _STRINGS:
             return self._string()
         number = _NUMBER.match(self.text, self.at)
-        found = number or _BARE.match(self.text, self.at)
-        if found is None:
+        word = number or _BARE.match(self.text, self.at)
+        if word is None:
             raise _NotJsonError
-        self.at = found.end()
+        self.at = word.end()
         if self.at == len(self.text):
             self.cut = True
-            return Cut(found.group())
-        return float(found.group()) if number else _WORDS.get(found.group().casefold(), found.group())
+            return Cut(word.group())
+        return float(word.group()) if number else _WORDS.get(word.group().casefold(), word.group())
 
     def _string(self) -> str:
         whole = (_QUOTING if self.quoting else _STRINGS)[self.text[self.at]].match(self.text, self.at)

@@ -45,8 +45,8 @@ class OpenAIBatches(BatchProtocol):
 
     def batch_of(self, file: str, model: str, endpoint: str, token: str) -> dict[str, Any]:
         """What a batch is made of."""
-        told = {"input_file_id": file, "endpoint": endpoint, "completion_window": "24h"}
-        return {**told, "metadata": {"vantage": token}}
+        parts = {"input_file_id": file, "endpoint": endpoint, "completion_window": "24h"}
+        return {**parts, "metadata": {"vantage": token}}
 
     def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
         """Uploads the file, waits until it can be used, and makes a batch of it."""
@@ -66,13 +66,13 @@ class OpenAIBatches(BatchProtocol):
 
     def standing(self, wire: Wire, batch: str) -> Standing:
         """How far the batch has come."""
-        told = wire.get(f"{self.root}{self.made}/{quote(batch, safe='')}")
-        status, files = str(told.get("status")).lower(), [told[name] for name in self.outputs if told.get(name)]
+        job = wire.get(f"{self.root}{self.made}/{quote(batch, safe='')}")
+        status, files = str(job.get("status")).lower(), [job[name] for name in self.outputs if job.get(name)]
         if status in _RUNNING:
             return Standing("running")
         if status == "failed" and not files:
-            errors = told.get("errors") or {}
-            errors = errors if isinstance(errors, list) else errors.get("data") or [{"message": told.get("error")}]
+            errors = job.get("errors") or {}
+            errors = errors if isinstance(errors, list) else errors.get("data") or [{"message": job.get("error")}]
             full = any(error.get("code") in _QUEUE_FULL for error in errors)
             return Standing("overloaded" if full else "refused", _refused(errors[0]))
         paths = (f"{self.root}/files/{quote(str(file), safe='')}/content" for file in files)
