@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from benchmarks.biased import BiasedRater
 from vantage.measures.audits.effects import audit
-from vantage.raters.planted import BiasedRater
 from vantage.scales import Scale
 
 COUNTS: Final = Path(__file__).with_suffix(".json")

@@ -27,8 +27,19 @@ from .conftest import MakePlan, corpus
 from .test_local import Here
 
 
+@pytest.fixture(autouse=True)
+def _own_accounts(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for every model of `fleet`, and an account of another kind for fallbacks."""
+    for name in ("a", "b", "c", "gone", "fine"):
+        monkeypatch.setenv(f"KEY_OF_{name}", f"sk-of-{name}-0123456789")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", endpoint.url)
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "sk-of-azure-0123456789")
+
+
 def fleet(endpoint: Endpoint, items: int, *names: str) -> RunPlan:
-    raters = [ChatRater(f"openai:{name}", settings={"base_url": endpoint.url, "timeout": 5.0}) for name in names]
+    """Models by name, each on an account of its own."""
+    told: dict[str, Any] = {"base_url": endpoint.url, "timeout": 5.0}
+    raters = [ChatRater(f"openai:{name}", settings={**told, "key_variable": f"KEY_OF_{name}"}) for name in names]
     return RunPlan.of(corpus(items), raters, "warmth-competence", questions=("trust",))
 
 
@@ -73,6 +84,66 @@ def test_a_revoked_key_stops_its_own_account_at_once_and_lets_others_finish(
     endpoint.reply = lambda body: "2"
     again = run(fleet(endpoint, 200, "gone", "fine"), store)
     assert (again.tally.sent, again.complete) == (195, True)
+
+
+def accounts(endpoint: Endpoint, items: int, monkeypatch: pytest.MonkeyPatch, **of: str) -> RunPlan:
+    """Models by name, each used with the key of a variable."""
+    for variable in set(of.values()):
+        monkeypatch.setenv(variable, f"sk-of-{variable}-0123456789")
+    told = {"base_url": endpoint.url, "timeout": 5.0}
+    raters = [ChatRater(f"openai:{name}", settings={**told, "key_variable": of[name]}) for name in of]
+    return RunPlan.of(corpus(items), raters, "warmth-competence", questions=("trust",))
+
+
+@pytest.mark.parametrize("fault", [(401, None), (402, None), (403, None), (429, "insufficient_quota")])
+def test_a_fault_of_an_account_stops_all_its_models_in_one_sentence_and_no_other_account(
+    fault: tuple[int, str | None], store: RunStore, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: Counter[str] = Counter()
+
+    def reply(body: dict[str, Any]) -> Answer:
+        seen[body["model"]] += 1
+        if body["model"] == "a" and seen["a"] > 5:
+            return Answer(status=fault[0], error={"message": "no more", "code": fault[1]})
+        # The others are slower, so that neither has come far when the first meets the fault.
+        return Answer("2", wait=0 if body["model"] == "a" else 0.03)
+
+    endpoint.reply = reply
+    plan = accounts(endpoint, 60, monkeypatch, a="ONE_KEY", b="ONE_KEY", c="OTHER_KEY")
+    outcome = run(plan, store, RunOptions(concurrency=2))
+    a, b, c = outcome.judged
+    assert (len(c.judgments), c.missing) == (60, 0)
+    assert (len(a.judgments), a.missing) == (5, 55)
+    assert seen["b"] < 30
+    assert outcome.tally.failed == 0
+    assert outcome.tally.ended.count("127.0.0.1") == 1
+    assert "sk-of-" not in str(outcome.tally.as_dict())
+    # Both go on with the same command once the account is in order, and neither asks anything twice.
+    endpoint.reply = lambda body: "2"
+    again = run(plan, store)
+    assert again.complete
+    assert again.tally.sent == 55 + b.missing
+
+
+def test_a_model_that_an_account_may_not_use_stops_alone(
+    store: RunStore, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"message": "Project `p` does not have access to model `a`", "code": "model_not_found"}
+    endpoint.reply = lambda body: Answer(status=403, error=said) if body["model"] == "a" else Answer("2", wait=0.01)
+    outcome = run(accounts(endpoint, 30, monkeypatch, a="ONE_KEY", b="ONE_KEY"), store)
+    assert [len(one.judgments) for one in outcome.judged] == [0, 30]
+    host = urlsplit(endpoint.url).netloc
+    assert outcome.tally.ended == f"{host} does not let this account use the model 'a' (403)."
+
+
+def test_a_fallback_on_the_account_that_is_at_fault_is_not_asked(
+    store: RunStore, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint.reply = lambda body: Answer(status=401, error={"message": "revoked"})
+    plan = accounts(endpoint, 20, monkeypatch, a="ONE_KEY")
+    outcome = run(plan, store, RunOptions(concurrency=1, fallbacks=("openai:b",)))
+    assert {body["model"] for body in endpoint.requests} == {"a"}
+    assert "openai:b is used on the same account" in " ".join(outcome.judged[0].notes)
 
 
 @pytest.mark.parametrize(("status", "code"), [(402, None), (403, None), (429, "insufficient_quota")])
@@ -143,26 +214,28 @@ def test_a_fallback_is_another_rater_and_never_silent(store: RunStore, endpoint:
 
     def reply(body: dict[str, Any]) -> Answer:
         seen[body["model"]] += 1
-        gone = (body["model"] == "gone" and seen["gone"] > 5) or body["model"] == "poor"
+        if body["model"] == "poor":
+            return Answer(status=403, error={"message": "You have no access to this model."})
+        gone = body["model"] == "gone" and seen["gone"] > 5
         return Answer(status=401, error={"message": "revoked"}) if gone else Answer("2")
 
     endpoint.reply = reply
-    options = RunOptions(concurrency=2, fallbacks=("openai:poor", "openai:rich"))
+    options = RunOptions(concurrency=2, fallbacks=("azure:poor", "azure:rich"))
     outcome = run(fleet(endpoint, 40, "gone", "fine"), store, options)
     assert [one.rater.id for one in outcome.judged][:2] == ["openai:gone+zero-shot", "openai:fine+zero-shot"]
     by_model = {one.rater.model_name: one for one in outcome.judged}
     left = 40 - len(by_model["openai:gone"].judgments)
     assert 0 < left < 40
-    assert len(by_model["openai:rich"].judgments) == left
-    both = {*by_model["openai:gone"].judgments["item"], *by_model["openai:rich"].judgments["item"]}
+    assert len(by_model["azure:rich"].judgments) == left
+    both = {*by_model["openai:gone"].judgments["item"], *by_model["azure:rich"].judgments["item"]}
     assert len(both) == 40
-    assert f"the {left} items that openai:gone+zero-shot has not judged were put to openai:poor instead" in " ".join(
+    assert f"the {left} items that openai:gone+zero-shot has not judged were put to azure:poor instead" in " ".join(
         by_model["openai:gone"].notes
     )
-    assert f"the {left} items that openai:poor+zero-shot has not judged" in " ".join(by_model["openai:poor"].notes)
+    assert f"the {left} items that azure:poor+zero-shot has not judged" in " ".join(by_model["azure:poor"].notes)
     rated = added(corpus(40), *outcome.judged)
-    row = rated.raters.filter(rater="openai:rich+zero-shot").row(0, named=True)
-    assert (row["model"], row["fallback_for"]) == ("openai:rich", "openai:poor+zero-shot")
+    row = rated.raters.filter(rater="azure:rich+zero-shot").row(0, named=True)
+    assert (row["model"], row["fallback_for"]) == ("azure:rich", "azure:poor+zero-shot")
     assert not outcome.complete
     assert "refuses the key" in outcome.tally.ended
 
@@ -173,7 +246,7 @@ def test_a_fallback_is_not_asked_about_what_the_corpus_has_already(store: RunSto
     rated = added(begun.corpus, *run(first, store).judged)
     endpoint.reply = lambda body: Answer(status=401, error={"message": "revoked"}) if body["model"] == "gone" else "2"
     asked = RunPlan.of(rated, begun.rater, "warmth-competence", questions=("trust",))
-    outcome = run(asked, store, RunOptions(fallbacks=("openai:rich",)))
+    outcome = run(asked, store, RunOptions(fallbacks=("azure:rich",)))
     rich = outcome.judged[1].judgments
     assert sorted(rich["item"]) == [f"i{n:04}" for n in range(5, 20)]
     assert "the 15 items that openai:gone+zero-shot has not judged" in " ".join(outcome.judged[0].notes)

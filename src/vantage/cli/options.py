@@ -237,7 +237,7 @@ def _limits(
         ),
     ] = None,
     unprobed: Annotated[
-        bool, typer.Option("--no-probe", help="Do not ask an unknown endpoint a dozen short questions first.")
+        bool, typer.Option("--no-probe", help="Do not ask an unknown endpoint some ten short questions first.")
     ] = False,
     **carried: Any,
 ) -> dict[str, Any]:

@@ -239,10 +239,10 @@ def probe(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a model a dozen short questions and show its profile.
+    """Ask a model some ten short questions and show its profile.
 
     Parameters that it refuses, whether replies are held to a schema, how many log-probabilities it tells, how a reply
-    begins, thinking, window, whether a seed repeats, speed and price.
+    begins, thinking, the tokens that replies take, window and price.
     """
     from vantage.raters.chat import ChatRater
     from vantage.raters.models.probe import probe as probed
@@ -276,7 +276,7 @@ def profiles(
 
     with _reading(store) as opened:
         rows = [profile.as_dict() for profile in kept(opened)]
-    columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "repeats", "tokens_per_second")
+    columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "thinking_tokens")
     shown = rows if as_json else [{name: row[name] for name in columns} for row in rows]
     print_rows(shown, as_json=as_json, empty="There are no profiles in this store.")
 

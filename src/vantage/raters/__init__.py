@@ -2,7 +2,7 @@
 
 May import `scales`, `instruments`, `corpora` and `measures`. `replies/` reads what a model wrote, `personas` holds
 who it may speak as, `models/` reaches the models, `style` and `prompts` say how they are asked, `chat` joins
-them into a rater. `planted` draws synthetic raters with known biases. `trained/` holds raters that learned from people.
+them into a rater. `trained/` holds raters that learned from people.
 """
 
 from typing import TYPE_CHECKING
@@ -11,7 +11,6 @@ from vantage._lazy import attach
 
 if TYPE_CHECKING:
     from vantage.raters import personas as personas
-    from vantage.raters import planted as planted
     from vantage.raters import replies as replies
     from vantage.raters import style as style
     from vantage.raters import trained as trained
@@ -26,7 +25,7 @@ else:
     __getattr__, __dir__ = attach(
         __name__,
         {
-            **{name: f"{__name__}.{name}" for name in ("personas", "planted", "replies", "style", "trained")},
+            **{name: f"{__name__}.{name}" for name in ("personas", "replies", "style", "trained")},
             **dict.fromkeys(("Persona", "Personas"), f"{__name__}.personas"),
             **dict.fromkeys(("TrainedRater", "fit", "fit_pairs"), f"{__name__}.trained"),
             "ChatRater": f"{__name__}.chat",

@@ -79,7 +79,7 @@ class ChatRater:
             instead of the corpus that is judged.
         encode: With `history`: what makes two items similar; TF-IDF unless given (see `vantage.raters.encoders`).
         calibrate: With `scoring`: whether to take off what an option is given whatever the item (see
-            `vantage.raters.models.calibration`); by default for the embedded model only.
+            `vantage.raters.scoring.calibrated`); by default for the embedded model only.
         min_mass: With `scoring` and `sampling`: the share of the probability that the options must have together for
             the likeliest of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak.
         name: The rater's id; made from model, style, persona and user where none is given.

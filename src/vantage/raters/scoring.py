@@ -12,10 +12,12 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
 
+from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.answers import choices
-from vantage.raters.models.calibration import calibrated, distribution
+from vantage.raters.models.base import LogProbs
 from vantage.scales import Scale
 
 CHANCES: Final[dict[str, Any]] = {"probabilities": pl.List(pl.Float64), "expected": pl.Float64, "mass": pl.Float64}
@@ -45,6 +47,28 @@ def with_distributions(
     return pl.concat(parts).sort("__row").drop("__row", "__alike", "scores")
 
 
+def calibrated(logprobs: LogProbs) -> LogProbs:
+    """Log-probabilities without what an option is given whatever the item, renormalised row by row.
+
+    Language models prefer some options in every context (Zhao et al. 2021, contextual calibration); that preference is
+    estimated by the mean log-probability of each option over the batch (Zhou et al. 2024, batch calibration), and
+    subtracted. What is left tells items apart, but no longer how high they are on average. Rows that could not be
+    scored (not a number) stay so and do not count.
+
+    >>> np.exp(calibrated(np.log([[0.9, 0.1], [0.6, 0.4]]))).round(2)
+    array([[0.71, 0.29],
+           [0.29, 0.71]])
+    """
+    logprobs = np.asarray(logprobs, dtype=np.float64)
+    scored = ~np.isnan(logprobs).any(axis=1)
+    if np.count_nonzero(scored) < 2:
+        raise InputError(
+            "calibration compares items, and fewer than two were scored",
+            remedy="score more items or use the probabilities as they are",
+        )
+    return np.asarray(log_softmax(logprobs - logprobs[scored].mean(axis=0), axis=1), dtype=np.float64)
+
+
 def _judged(rows: pl.DataFrame, scale: Scale, calibrate: bool, least_mass: float) -> pl.DataFrame:
     options = choices(scale)
     empty = [float("nan")] * len(options)
@@ -57,7 +81,7 @@ def _judged(rows: pl.DataFrame, scale: Scale, calibrate: bool, least_mass: float
         # Shares that a reply gives are what the model says, and stay so.
         fair = calibrate and np.count_nonzero(enough) > 1 and rows["rule"].is_in(["scoring", "sampling"]).any()
         chances[enough] = (
-            np.exp(calibrated(np.maximum(scores[enough], _LOWEST))) if fair else distribution(scores[enough])
+            np.exp(calibrated(np.maximum(scores[enough], _LOWEST))) if fair else softmax(scores[enough], axis=1)
         )
     best = np.where(enough, np.argmax(np.where(np.isnan(chances), -1.0, chances), axis=1), -1)
     expected = _expected(chances, [option.value for option in options]) if scale.ordered else np.full(len(rows), np.nan)

@@ -1,26 +1,8 @@
 """Prompting styles: how a question is put to a model, composed of named parts.
 
-A style is written as its parts joined by `+`, in any order: `few-shot:4+reasoning`, `persona+scoring`.
-
-| part | what it does |
-| --- | --- |
-| `zero-shot` | guidelines, the item, the question; nothing else |
-| `few-shot:K` | K worked examples first, balanced over the answers |
-| `reasoning` | reasons first, then the answer |
-| `answer-first` | the answer, then its reason, in one JSON object |
-| `two-step` | asks for the answer, then why; with `reasoning`, for reasons first and then for the answer alone |
-| `scoring` | the probability of every answer option instead of a reply; with `reasoning`, after the reasons |
-| `sampling:K` | the share of every answer among K replies, for models that tell no probabilities |
-| `together` | all questions of the instrument in one prompt |
-| `json` | the reply as a JSON object, held to a schema where the model can be |
-| `free` | the reply is never held to a schema: a grammar makes refusals impossible |
-| `coarse` | the bands of the scale (low, neutral, high) as the answers |
-| `persona` | a profile plays the rater |
-| `selective-persona` | the profile first says how relevant the item is to its life, and answers only if it is |
-| `perspective:TRAIT` | one trait of a user is given |
-| `history:K` | the K most similar items that the user judged before, with the user's own answers |
-
-A `perspective` may stand beside a `history`: then the user is told by a trait and shown by earlier answers.
+A style is written as its parts joined by `+`, in any order: `few-shot:4+reasoning`, `persona+scoring`. docs/raters.md
+says what each does. A `perspective` may stand beside a `history`: then the user is told by a trait and shown by earlier
+answers.
 """
 
 from __future__ import annotations

@@ -1,19 +1,9 @@
-r"""A prompt from a published release, put to a model exactly as it is printed there.
+"""A prompt from a published release, put to a model exactly as it is printed there.
 
-A template is a file of the user's: Jinja2 text, which may begin with settings between two lines of `---`:
-
-```
----
-answer: 'Rating: (\d)'           # where the answer stands in a reply; the whole reply without it
-codes: {A: 1, B: 0}             # what is written for which code; codes and labels of the scale without it
-system: You are an expert.      # a system message, also a template
----
-Text: {{ text }}
-How ironic is it, from 1 to 6?
-```
-
-The fields of the item are filled in by their names; `question` has `id`, `title`, `ask` and `options` (`code` and
-`label`). Templates run in a sandbox that cannot change anything, and a name that an item does not have is an error.
+A template is a file of the user's: Jinja2 text, which may begin with settings between two lines of `---`
+(docs/presentations.md has one). The fields of the item are filled in by their names; `question` has `id`, `title`,
+`ask` and `options` (`code` and `label`). Templates run in a sandbox that cannot change anything, and a name that an
+item does not have is an error.
 """
 
 from __future__ import annotations

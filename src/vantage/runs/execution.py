@@ -13,7 +13,7 @@ import polars as pl
 from vantage.corpora.schema import KEY
 from vantage.errors import InputError
 from vantage.raters.chat import ChatRater
-from vantage.raters.models import check_sending
+from vantage.raters.models import account_of, check_sending
 from vantage.raters.models.base import ChatModel, Unopened
 from vantage.raters.models.embedded import WEAKNESS
 from vantage.raters.models.evidence import COMPLETE
@@ -22,7 +22,7 @@ from vantage.runs import canary
 from vantage.runs.control import Listener
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.forecast import check_affordable
-from vantage.runs.job import Budget, Job
+from vantage.runs.job import Account, Budget, Job
 from vantage.runs.keys import identity
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
@@ -120,7 +120,7 @@ def run(
     try:
         work.ask(plan.parts)
         for model in options.fallbacks:
-            work.ask(_left_to(model, outcome, store))
+            work.ask(work.left_to(model))
         tally, order = outcome.tally, {id(part): place for place, part in enumerate(plan.parts)}
         outcome.judged.sort(key=lambda one: order.get(id(one.part), len(order)))
         _tell_served(outcome, servings(store, number))
@@ -153,30 +153,6 @@ def _canaries(plan: RunPlan, store: RunStore, options: RunOptions) -> tuple[dict
             )
             others += same
     return drifted, others
-
-
-def _left_to(model: str, outcome: Outcome, store: RunStore) -> list[PlanPart]:
-    """What raters whose account is at fault have left open, for raters of another model, and says so."""
-    parts: list[PlanPart] = []
-    for judged in [one for one in outcome.judged if one.broken and not outcome.interrupted]:
-        part, rater = judged.part, judged.rater
-        done = part.done()
-        items = part.open(pl.concat([done, judged.judgments.select(done.columns)]).unique())["item"].to_list()
-        # Settings are those of a kind of model: an address of one is none of another.
-        same = model.partition(":")[0] == rater.model_name.partition(":")[0]
-        other = replace(rater, model=model, name="", settings=rater.settings if same else {})
-        other, _ = suited(other, kept(store, other), max_tokens=None)
-        if not items or any(one.rater.id == other.id for one in outcome.judged):
-            continue
-        judged.notes.append(
-            f"{judged.broken.rstrip('.')}; the {len(items):,} items that {rater.id} has not judged were put to {model} "
-            f"instead, as the rater {other.id}, whose judgments are its own."
-        )
-        judged.broken = ""
-        part = replace(part, rater=other, corpus=part.corpus.filter(item=items), instead_of=rater.id)
-        part.check()
-        parts.append(part)
-    return parts
 
 
 def _tell_served(outcome: Outcome, rows: list[Serving]) -> None:
@@ -219,6 +195,7 @@ class _Work:
     ) -> None:
         self.store, self.options, self.outcome, self.engine, self.progress = store, options, outcome, engine, progress
         self.listener = Listener(store, outcome.run)
+        self.accounts: dict[str, Account] = {}
         self.budget = Budget(options.max_cost)
         if options.max_cost is not None:
             # What was spent before counts too, at today's prices and as far as these are known.
@@ -232,10 +209,7 @@ class _Work:
         others = [[one] for one in groups if one not in beside]
         for together in [*([beside] if beside else []), *others]:
             with ExitStack() as stack:
-                shares = [
-                    _Share(one, self.store, self.options, outcome.run, self.engine, self.budget, stack)
-                    for one in together
-                ]
+                shares = [_Share(one, self, stack) for one in together]
                 try:
                     self._watch(shares)
                 finally:
@@ -252,6 +226,33 @@ class _Work:
             # An account that is at fault is no reason to leave out others.
             if outcome.interrupted or any(share.tally.ended and not share.job.broken for share in shares):
                 break
+
+    def left_to(self, model: str) -> list[PlanPart]:
+        """What raters whose account is at fault have left open, for raters of another model, and says so."""
+        parts: list[PlanPart] = []
+        for judged in [one for one in self.outcome.judged if one.broken and not self.outcome.interrupted]:
+            part, rater = judged.part, judged.rater
+            done = part.done()
+            items = part.open(pl.concat([done, judged.judgments.select(done.columns)]).unique())["item"].to_list()
+            # Settings are those of a kind of model: an address of one is none of another.
+            same = model.partition(":")[0] == rater.model_name.partition(":")[0]
+            other = replace(rater, model=model, name="", settings=rater.settings if same else {})
+            other, _ = suited(other, kept(self.store, other), max_tokens=None)
+            if not items or any(one.rater.id == other.id for one in self.outcome.judged):
+                continue
+            account = self.accounts.get(account_of(model, other.settings)) if other.remote else None
+            if account is not None and account.fault is not None:
+                judged.notes.append(f"{model} is used on the same account, so nothing was put to it instead.")
+                continue
+            judged.notes.append(
+                f"{judged.broken.rstrip('.')}; the {len(items):,} items that {rater.id} has not judged were put to "
+                f"{model} instead, as the rater {other.id}, whose judgments are its own."
+            )
+            judged.broken = ""
+            part = replace(part, rater=other, corpus=part.corpus.filter(item=items), instead_of=rater.id)
+            part.check()
+            parts.append(part)
+        return parts
 
     def _watch(self, shares: list[_Share]) -> None:
         """Lets all shares run while this thread shows progress, hears `Ctrl-C` and heeds `vantage runs pause`.
@@ -297,27 +298,19 @@ class _Work:
 class _Share:
     """One model's part of a run: all its raters, whose requests go out together."""
 
-    def __init__(
-        self,
-        parts: list[PlanPart],
-        store: RunStore,
-        options: RunOptions,
-        run: int,
-        engine: Engine,
-        budget: Budget,
-        stack: ExitStack,
-    ) -> None:
+    def __init__(self, parts: list[PlanPart], work: _Work, stack: ExitStack) -> None:
+        engine, options, run = work.engine, work.options, work.outcome.run
         name, price = parts[0].rater.model_name, price_of(parts[0].rater.model_name, options.prices)
-        if budget.limit is not None and price is None:
+        if work.budget.limit is not None and price is None:
             raise InputError(
                 f"max-cost needs the price of '{name}'",
                 remedy=f"write a line '{name}: {{input: …, output: …}}' into a file and pass it with --prices",
             )
-        self.engine, self.tally, self.done = engine, RunTally(), threading.Event()
+        self.engine, self.accounts, self.tally, self.done = engine, work.accounts, RunTally(), threading.Event()
         self.model = stack.enter_context(_Model(parts[0].rater, lambda rater: engine.open(rater, options)))
-        self.source = CallSource(parts, store, run, self.model.opened, options, self.tally)
+        self.source = CallSource(parts, work.store, run, self.model.opened, options, self.tally)
         price = price and discounted(price, engine.price_share)
-        self.job = Job(self.source, store, run, options, self.tally, budget, price)
+        self.job = Job(self.source, work.store, run, options, self.tally, work.budget, price)
         self.error: BaseException | None = None
 
     def start(self) -> None:
@@ -331,7 +324,12 @@ class _Share:
 
     def _work(self) -> None:
         try:
-            self.engine.run(self.model.opened(), self.job)
+            model = self.model.opened()
+            if account := getattr(model, "account", ""):
+                self.job.account = self.accounts.setdefault(account, Account())
+                self.job.account.admit(self.job)
+            if not self.job.broken:
+                self.engine.run(model, self.job)
         except BaseException as error:
             self.error = error
         finally:

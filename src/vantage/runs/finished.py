@@ -271,33 +271,22 @@ class _Reader:
         self, places: Numbers, items: Numbers, groups: Numbers, columns: Sequence[Sequence[Any]]
     ) -> tuple[list[Row], Numbers]:
         """What different replies say, question by question, and which of these each request got."""
-        # Equal replies get the number of the first of them.
+        # Equal replies have the number of the first of them.
         first: dict[Any, int] = {}
-        same = np.array([first.setdefault(one, number) for number, one in enumerate(zip(*columns, strict=True))])
-        _, met, kinds = np.unique(same[places] * len(self.groups) + groups, return_index=True, return_inverse=True)
+        same = [first.setdefault(one, number) for number, one in enumerate(zip(*columns, strict=True))]
         rows: list[Row] = []
-
-        def read(place: int) -> tuple[int, bool]:
-            finish, reply, scores, details = (column[places[place]] for column in columns)
-            completion = completion_of(finish, reply, scores, details=details)
-            asked, number = self.groups[groups[place]], len(rows) // self.widest
-            item = self.part.corpus.items.row(int(items[place]), named=True)
-            rows.extend(self.conversations.rows(completion, asked, item))
-            rows.extend([(None,) * len(self._schema)] * (self.widest - len(asked)))
-            return number, self.conversations.is_bare(completion, asked)
-
-        bare = np.full(len(met), -1)
-        own: dict[tuple[int, int], int] = {}
-        for kind, place in enumerate(met.tolist()):
-            number, says_the_same = read(place)
-            if says_the_same:
-                bare[kind] = number
-            else:
-                own[kind, int(items[place])] = number
-        which = bare[kinds]
-        for place in np.flatnonzero(which < 0).tolist():
-            about = (int(kinds[place]), int(items[place]))
-            if about not in own:
-                own[about], _ = read(place)
-            which[place] = own[about]
-        return rows, which
+        known: dict[tuple[int, ...], int] = {}
+        which: list[int] = []
+        for place, item, group in zip(places.tolist(), items.tolist(), groups.tolist(), strict=True):
+            kind = (same[place], group)
+            number = known.get(kind, known.get((*kind, item), -1))
+            if number < 0:
+                finish, reply, scores, details = (column[place] for column in columns)
+                completion, asked = completion_of(finish, reply, scores, details=details), self.groups[group]
+                number = len(rows) // self.widest
+                rows.extend(self.conversations.rows(completion, asked, self.part.corpus.items.row(item, named=True)))
+                rows.extend([(None,) * len(self._schema)] * (self.widest - len(asked)))
+                # A bare answer says the same about every item.
+                known[kind if self.conversations.is_bare(completion, asked) else (*kind, item)] = number
+            which.append(number)
+        return rows, np.array(which, dtype=np.int64)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from vantage.raters.models.base import Completion, estimate_tokens
+from vantage.raters.models.base import AccountError, Completion, estimate_tokens
 from vantage.runs.control import Control
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
@@ -67,6 +67,29 @@ class Budget:
         return f"The next request could take the cost over the limit of {self.limit:g}; {self.spent:.4g} is spent."
 
 
+class Account:
+    """What is sent on one account, whichever models answer: a fault of the account stops all of it."""
+
+    def __init__(self) -> None:
+        self.fault: AccountError | None = None
+        self._jobs: list[Job] = []
+        self._lock = threading.Lock()
+
+    def admit(self, job: Job) -> None:
+        """Lets a job send on this account, unless it was found to be at fault."""
+        with self._lock:
+            self._jobs.append(job)
+        if self.fault is not None:
+            job.break_off(self.fault)
+
+    def break_off(self, fault: AccountError) -> None:
+        """Stops all that is sent on this account."""
+        with self._lock:
+            self.fault, jobs = self.fault or fault, [*self._jobs]
+        for job in jobs:
+            job.break_off(self.fault)
+
+
 UNSTORED: Final = 4000
 """Calls that may wait to be stored before nothing more is sent, so that a slow disk does not fill the memory."""
 
@@ -90,8 +113,10 @@ class Job:
         """Set when nothing more is to be sent."""
         self.paused = False
         """Whether nothing is to be sent until the run is resumed."""
-        self.broken = False
-        """Whether the account that the model is used on is at fault."""
+        self.account = Account()
+        """What else is sent on the same account; see `Account.admit`."""
+        self.broken: AccountError | None = None
+        """What is wrong with the account that the model is used on."""
         self.error: StoreError | None = None
         """Why calls could not be stored."""
         self.on_news: Callable[[], object] = lambda: None
@@ -114,12 +139,15 @@ class Job:
         self.options = replace(self.options, **control.limits)
         self.on_news()
 
-    def break_off(self, sentence: str, calls: Sequence[KeyedCall]) -> None:
+    def break_off(self, fault: AccountError, calls: Sequence[KeyedCall] = ()) -> None:
         """Stops what is sent on an account that is at fault; the calls that met the fault stay open."""
-        self.broken = True
         for call in calls:
             self.budget.release(call)
-        self.stop(sentence)
+        if self.broken is None:
+            self.broken = fault
+            self.stop(str(fault))
+            if not fault.alone:
+                self.account.break_off(fault)
 
     @property
     def crowded(self) -> bool:

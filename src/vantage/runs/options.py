@@ -34,7 +34,7 @@ class RunOptions:
         budget: What `max_cost` is for: this run, or all runs of the store, as in a study.
         fallbacks: Models that are asked, in this order and as raters of their own, about what is left open by a model
             whose account is at fault.
-        probe: Whether an endpoint of which the store has no profile is asked a dozen short questions first.
+        probe: Whether an endpoint of which the store has no profile is asked some ten short questions first.
         canary: Whether a few fixed prompts are put to every model first, to see whether it still answers them alike.
         prices: Prices per million tokens, by model.
         requests_per_minute: The most requests per minute.

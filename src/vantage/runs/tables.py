@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from vantage.documents import bundled_text
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion, Finish
 from vantage.runs.keys import SIZE, KeyedCall, text_key
@@ -58,61 +59,8 @@ VERSION: Final = 2
 """The version of the tables, in the file's `user_version`; 1 had no evidence and no replies that broke off."""
 APPLICATION: Final = 0x56414E54
 """Marks the file as a run store (`application_id`)."""
-SCHEMA: Final = """
-CREATE TABLE texts (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, body NOT NULL);
-CREATE TABLE calls (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, run INTEGER NOT NULL, at REAL NOT NULL,
-    context INTEGER NOT NULL, messages TEXT NOT NULL, item TEXT, question TEXT,
-    sample INTEGER NOT NULL, attempt INTEGER NOT NULL, seed INTEGER,
-    finish TEXT NOT NULL, reply NOT NULL, scores BLOB,
-    prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, tries INTEGER NOT NULL, milliseconds INTEGER,
-    checksum INTEGER NOT NULL
-);
-CREATE TABLE failures (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL, run INTEGER NOT NULL, at REAL NOT NULL,
-    context INTEGER NOT NULL, messages TEXT NOT NULL, item TEXT, question TEXT,
-    sample INTEGER NOT NULL, attempt INTEGER NOT NULL, seed INTEGER,
-    error TEXT NOT NULL, tries INTEGER NOT NULL, milliseconds INTEGER, checksum INTEGER NOT NULL
-);
-CREATE INDEX failures_by_key ON failures (key);
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, started REAL NOT NULL, changed REAL NOT NULL,
-    plan TEXT NOT NULL, state TEXT NOT NULL, summary TEXT NOT NULL
-);
-CREATE TABLE uses (run INTEGER NOT NULL, call INTEGER NOT NULL, PRIMARY KEY (run, call)) WITHOUT ROWID;
-CREATE TABLE claims (key BLOB PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE batches (
-    id INTEGER PRIMARY KEY, token TEXT NOT NULL, protocol TEXT NOT NULL, host TEXT NOT NULL, name TEXT NOT NULL,
-    state TEXT NOT NULL, at REAL NOT NULL, size INTEGER NOT NULL
-);
-CREATE TABLE batched (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, batch INTEGER NOT NULL, tries INTEGER NOT NULL
-);
-CREATE INDEX batched_by_batch ON batched (batch);
-"""
-LATER: Final = """
-CREATE TABLE IF NOT EXISTS finished (
-    run INTEGER NOT NULL, part INTEGER NOT NULL, fingerprint BLOB NOT NULL, calls BLOB NOT NULL, keys BLOB NOT NULL,
-    PRIMARY KEY (run, part)
-);
-CREATE TABLE IF NOT EXISTS details (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, thinking NOT NULL, category TEXT NOT NULL,
-    cached_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS sittings (
-    id INTEGER PRIMARY KEY, run INTEGER NOT NULL, started REAL NOT NULL, engine TEXT NOT NULL, prices TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS profiles (
-    id INTEGER PRIMARY KEY, model TEXT NOT NULL, at REAL NOT NULL, profile TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS evidence (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, facts INTEGER NOT NULL, request TEXT NOT NULL,
-    written_tokens INTEGER NOT NULL, cost REAL
-);
-CREATE TABLE IF NOT EXISTS controls (
-    run INTEGER PRIMARY KEY, asked TEXT NOT NULL, number INTEGER NOT NULL, heeded INTEGER NOT NULL
-);
-"""
+SCHEMA: Final = bundled_text("vantage.runs", "schema.sql")
+LATER: Final = bundled_text("vantage.runs", "later.sql")
 """What was added to the first tables, and is made in an older file when it is opened."""
 FINISHES: Final[dict[str, Finish]] = {"s": "stop", "l": "length", "f": "filtered", "b": "broken"}
 FACTS: Final = ("reason", "served", "provider", "fingerprint")

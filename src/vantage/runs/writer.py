@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -34,7 +34,7 @@ MOST: Final = 2000
 
 
 class StoreWriter:
-    """Writes what it is given, in the order in which it came, through a connection of its own.
+    """Writes what it is given, in the order in which it came, through a connection and a thread of its own.
 
     Calls that arrive while a transaction is being made durable wait for the next one, so that a disk that is
     slow to confirm makes the groups larger and not the run slower.
@@ -42,93 +42,81 @@ class StoreWriter:
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], path: Path) -> None:
         self._path = path
-        self._waiting: deque[tuple[FinishedCall, Acknowledge] | tuple[Callable[..., Any], Future[Any]]] = deque()
-        self._news = threading.Condition()
-        self._closing = False
-        opened: Future[None] = Future()
-        self._thread = threading.Thread(target=self._work, args=(connect, opened), name="run store", daemon=True)
-        self._thread.start()
-        opened.result()
+        self._waiting: deque[tuple[FinishedCall, Acknowledge]] = deque()
+        self._lock = threading.Lock()
+        self._due = self._closing = False
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="run store")
+        self._connection = self._thread.submit(connect).result()
+        self._inserts = Inserts(self._connection)
 
     def put(self, finished: FinishedCall, acknowledge: Acknowledge) -> None:
         """Hands over a call; `acknowledge` is called, in the writer's thread, when it is durable."""
         self._waiting.append((finished, acknowledge))
-        with self._news:
-            self._news.notify()
+        self._plan()
 
     def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Runs other work in a transaction of its own, after all that was handed over before, and waits for it."""
-        future: Future[T] = Future()
-        self._waiting.append((work, future))
-        with self._news:
-            self._news.notify()
-        return future.result()
+        results: list[T] = []
+
+        def done() -> None:
+            results.append(work(self._connection))
+            # Work may have removed texts or restored another file.
+            self._inserts.forget()
+
+        error = self._thread.submit(self._transaction, done).result()
+        if error is not None:
+            raise store_error(error, self._path) from None
+        return results[0]
 
     def close(self) -> None:
         """Writes what is left and ends the thread."""
-        with self._news:
-            self._closing = True
-            self._news.notify()
-        self._thread.join()
+        self._closing = True
+        self._thread.submit(self._finish).result()
+        self._thread.shutdown()
 
-    def _work(self, connect: Callable[[], sqlite3.Connection], opened: Future[None]) -> None:
-        try:
-            connection = connect()
-        except BaseException as error:
-            opened.set_exception(error)
-            return
-        opened.set_result(None)
-        inserts = Inserts(connection)
-        while True:
-            with self._news:
-                self._news.wait_for(lambda: self._waiting or self._closing)
-                if not self._waiting:
-                    break
-            if isinstance(self._waiting[0][1], Future):
-                self._other(connection, inserts)
-            else:
-                self._calls(connection, inserts)
-        connection.close()
+    def _plan(self) -> None:
+        """Has the waiting calls written soon, unless that is planned already."""
+        with self._lock:
+            planned, self._due = self._due, True
+        if not planned and not self._closing:
+            self._thread.submit(self._gather)
 
-    def _calls(self, connection: sqlite3.Connection, inserts: Inserts) -> None:
-        if not self._closing:
-            time.sleep(GATHER)
+    def _gather(self) -> None:
+        time.sleep(GATHER)
+        with self._lock:
+            self._due = False
+        self._write()
+        if self._waiting:
+            self._plan()
+
+    def _write(self) -> None:
+        """Writes waiting calls, as many as one transaction takes, and tells those who wait for it."""
         group: dict[Acknowledge, list[FinishedCall]] = {}
-        for _ in range(MOST):
-            if not self._waiting or isinstance(self._waiting[0][1], Future):
-                break
+        for _ in range(min(MOST, len(self._waiting))):
             finished, acknowledge = self._waiting.popleft()
-            group.setdefault(acknowledge, []).append(finished)  # type: ignore[arg-type]
-        error = self._transaction(
-            connection, inserts, lambda: inserts.add([one for batch in group.values() for one in batch])
-        )
+            group.setdefault(acknowledge, []).append(finished)
+        if not group:
+            return
+        error = self._transaction(lambda: self._inserts.add([one for batch in group.values() for one in batch]))
         for acknowledge, batch in group.items():
             acknowledge(batch, store_error(error, self._path) if error else None)
 
-    def _other(self, connection: sqlite3.Connection, inserts: Inserts) -> None:
-        work, future = self._waiting.popleft()
-        results: list[Any] = []
-        error = self._transaction(connection, inserts, lambda: results.append(work(connection)))  # type: ignore[operator]
-        # Work may have removed texts or restored another file.
-        inserts.forget()
-        if error:
-            future.set_exception(store_error(error, self._path))  # type: ignore[union-attr]
-        else:
-            future.set_result(results[0])  # type: ignore[union-attr]
+    def _finish(self) -> None:
+        while self._waiting:
+            self._write()
+        self._connection.close()
 
-    def _transaction(
-        self, connection: sqlite3.Connection, inserts: Inserts, work: Callable[[], Any]
-    ) -> Exception | None:
+    def _transaction(self, work: Callable[[], Any]) -> Exception | None:
         """Work as a whole or not at all; what went wrong, if anything did."""
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("BEGIN IMMEDIATE")
             work()
-            connection.execute("COMMIT")
+            self._connection.execute("COMMIT")
         except Exception as error:
             # Whatever it was, the thread must live on, for others wait for it.
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            inserts.forget()
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            self._inserts.forget()
             return error
         return None
 

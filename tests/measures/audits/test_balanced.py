@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from benchmarks.biased import BiasedRater
 from vantage import Corpus, Instrument
 from vantage.errors import InputError
 from vantage.measures.aggregation.balanced import balanced
 from vantage.measures.audits.effects import audit
 from vantage.measures.audits.g_study import balanced_gain
-from vantage.raters.planted import BiasedRater
 from vantage.scales import Scale
 
 SCALE = Scale.points(-3, 3)

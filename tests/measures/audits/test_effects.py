@@ -12,12 +12,12 @@ import pytest
 from scipy import stats
 
 from benchmarks.audit import EFFECTS, PLANTED, PRESENTATIONS, SCALE, crowd, table, true_effects
+from benchmarks.biased import BiasedRater
 from vantage import Corpus, Instrument
 from vantage.errors import InputError
 from vantage.measures.audits.effects import VIEW, audit
 from vantage.measures.audits.regression import shifts
 from vantage.measures.intervals import Contrast
-from vantage.raters.planted import BiasedRater
 from vantage.report.sentences import decide
 from vantage.report.views import present
 from vantage.scales import Scale

@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import norm
 
 from benchmarks.audit import PRESENTATIONS, SCALE
+from benchmarks.biased import BiasedRater
 from tests.measures.reliability.test_reml import draws
 from vantage.errors import InputError
 from vantage.measures.audits.g_study import g_study
-from vantage.raters.planted import BiasedRater
 
 GOLDEN = json.loads((Path(__file__).parent / "g_study_golden.json").read_text(encoding="utf-8"))
 GLESER = """

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.raters.models.faults import LONGEST_WAIT, retry_after
+from vantage.raters.models.faults import LONGEST_WAIT, Fault, retry_after
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,19 @@ def test_a_date_without_the_answers_own_is_compared_with_the_clock() -> None:
 def test_whatever_the_header_says_the_wait_is_bounded(told: str) -> None:
     seconds = retry_after({"retry-after": told})
     assert seconds is None or (math.isfinite(seconds) and 0 <= seconds <= LONGEST_WAIT)
+
+
+def test_a_key_that_google_refuses_is_a_fault_of_the_account_although_the_status_is_400() -> None:
+    details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]
+    told = {"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT", "details": details}}
+    fault = Fault.of(400, told, {})
+    assert fault.of_account
+    assert not fault.passing
+    assert "refuses the key (400); check KEY" in fault.sentence("host", "m", 9, "KEY")
+
+
+def test_how_long_google_asks_to_wait_stands_in_the_body() -> None:
+    details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "5400s"}]
+    told = {"error": {"code": 429, "message": "Daily quota.", "status": "RESOURCE_EXHAUSTED", "details": details}}
+    assert retry_after(Fault.of(429, told, {}).headers) == 5400
+    assert retry_after(Fault.of(429, told["error"], {"retry-after": "7"}).headers) == 7

@@ -89,10 +89,9 @@ def test_a_prompt_that_is_too_long_fails_with_the_reason(model: OpenAIModel) -> 
 @pytest.mark.slow
 def test_the_probe_finds_out_what_the_server_can_do(model: OpenAIModel) -> None:
     profile = probe(model)
-    assert (profile.schema, profile.logprobs, profile.repeats) == ("held", 20, True)
+    assert (profile.schema, profile.logprobs) == ("held", 20)
     assert profile.rejects == ()
     assert not profile.thinks
-    assert profile.tokens_per_second > 0
 
 
 @pytest.mark.parametrize(("instrument", "style"), pairs(every=4))

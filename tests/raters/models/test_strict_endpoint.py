@@ -20,6 +20,7 @@ from vantage.raters.models.base import Completion, Passing
 from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, read_message
 from vantage.raters.models.dialects import DIALECTS, split_thinking
 from vantage.raters.models.evidence import ENDINGS
+from vantage.raters.models.gemini import GeminiModel
 from vantage.scales import Scale
 
 TRUST = Question("trust", "Trust", "How trustworthy?", Scale.points(-3, 3, anchors={-3: "not at all", 3: "very"}))
@@ -71,12 +72,8 @@ def _anthropic(text: str, reason: object) -> Completion:
 
 
 def _gemini(text: str, reason: object) -> Completion:
-    types = pytest.importorskip("google.genai.types")
-    from vantage.raters.models.gemini import GeminiModel
-
     candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": reason}
-    answer = types.GenerateContentResponse.model_validate({"candidates": [candidate], "usageMetadata": {}})
-    return GeminiModel._reply(None, answer)  # type: ignore[arg-type]
+    return GeminiModel._reply({"candidates": [candidate]})
 
 
 def _bedrock(text: str, reason: object) -> Completion:

@@ -40,6 +40,7 @@ __all__ = [
     "Request",
     "Role",
     "Sampling",
+    "account_of",
     "is_remote",
     "load_model",
 ]
@@ -68,6 +69,15 @@ def is_remote(spec: str) -> bool:
     (True, False)
     """
     return spec.partition(":")[0] not in _HERE
+
+
+def account_of(spec: str, settings: Mapping[str, Any]) -> str:
+    """What the account is known by on which a model behind a network is used: see `RemoteModel.account_of`.
+
+    A model of another package has an account to itself.
+    """
+    known = getattr(kind_of(spec), "account_of", None)
+    return str(known(settings.get("base_url"), settings.get("key_variable"))) if known else spec
 
 
 def gives_several(spec: str) -> bool:
@@ -185,7 +195,7 @@ def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -
     >>> checked("remote", remote_model, {"top_k": 20, "extra_body.chat_template_kwargs.enable_thinking": "false"})
     {'parameters': {'top_k': 20, 'chat_template_kwargs': {'enable_thinking': False}}}
     """
-    known = {p.name: p for p in signature(model).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
+    known = _settings(model)
     passed: dict[str, Any] = {}
     for name in settings:
         if name not in known:
@@ -201,6 +211,15 @@ def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -
     if passed or settings.get("parameters"):
         fitting["parameters"] = {**(settings.get("parameters") or {}), **passed}
     return fitting
+
+
+def _settings(model: Callable[..., Any]) -> dict[str, Parameter]:
+    """The keyword-only arguments of a model, with those of its base where it passes further ones on."""
+    arguments = signature(model).parameters.values()
+    known = {one.name: one for one in arguments if one.kind is Parameter.KEYWORD_ONLY}
+    if isinstance(model, type) and any(one.kind is Parameter.VAR_KEYWORD for one in arguments):
+        known = {**_settings(model.__bases__[0]), **known}
+    return known
 
 
 def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:

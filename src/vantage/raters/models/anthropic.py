@@ -1,15 +1,15 @@
-"""Anthropic's models, through the official client: structured output, prompt caching, thinking."""
+"""Anthropic's models, through the interface Messages: structured output, prompt caching, thinking."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from vantage.raters.models.base import Completion, Request, note_once, require
+import openai
+
+from vantage.raters.models.base import Completion, Request, note_once
 from vantage.raters.models.chat_protocol import read_message
 from vantage.raters.models.remote import RemoteModel
-
-anthropic: Any = require("anthropic", "anthropic")
 
 _UNSUPPORTED: Final = ("minimum", "maximum")
 """Keywords of JSON Schema that structured output does not take; the prompt says them in words."""
@@ -24,20 +24,19 @@ class AnthropicModel(RemoteModel):
 
     kind = "anthropic"
     tells_probabilities = False
-    errors = (anthropic.AnthropicError,)
     hosted = "https://api.anthropic.com"
+    path = "/v1/messages"
     usual_key = "ANTHROPIC_API_KEY"
     batches = "anthropic"
+    headers: Mapping[str, Any] = {
+        "x-api-key": "{KEY}",
+        "anthropic-version": "2023-06-01",
+        "Authorization": openai.Omit(),
+    }
     without: Mapping[str, str] = {
         "output_config": "the form of the reply is asked for in words only",
         "temperature": "replies are drawn at the endpoint's own temperature",
     }
-
-    def _new_client(self) -> Any:
-        return anthropic.AsyncAnthropic(base_url=self._url, **self._client_settings(anthropic))
-
-    async def _post(self, body: dict[str, Any]) -> Any:
-        return await self._client.post("/v1/messages", body=body, cast_to=object)
 
     def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
         """What a message says."""
@@ -55,11 +54,11 @@ class AnthropicModel(RemoteModel):
         if system:
             cached = {"type": "text", "text": "\n\n".join(system), "cache_control": {"type": "ephemeral"}}
             body["system"] = [cached]
-        parameters = dict(self._parameters)
+        own: dict[str, Any] = {}
         if request.schema is not None:
             shape = {"format": {"type": "json_schema", "schema": _plain(request.schema)}}
-            parameters["output_config"] = {**shape, **(parameters.get("output_config") or {})}
-        return {name: value for name, value in {**body, **parameters}.items() if name not in self._left_out}
+            own["output_config"] = {**shape, **(self._parameters.get("output_config") or {})}
+        return self._sent(body, own)
 
 
 def _plain(schema: Any) -> Any:

@@ -111,8 +111,13 @@ class Passing(VantageError):  # noqa: N818 - it says how long, not how bad
 class AccountError(VantageError):
     """A fault of the account and not of a request: a refused key, no credit, an exhausted quota.
 
-    Every further request would meet it too, so nothing more is sent on this account.
+    Every further request would meet it too, so nothing more is sent on this account. `alone` says that the account may
+    not use this model, which is no fault for its other models.
     """
+
+    def __init__(self, sentence: str, *, alone: bool = False) -> None:
+        super().__init__(sentence)
+        self.alone = alone
 
 
 class ChatModel(Protocol):
@@ -280,8 +285,8 @@ def _weight(piece: str) -> int:
 class Unopened:
     """Represents a model whose replies are stored, or that runs elsewhere; it answers nothing."""
 
-    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
-        self.name = name
+    def __init__(self, name: str, settings: Mapping[str, Any], account: str = "") -> None:
+        self.name, self.account = name, account
         self.window: int | None = settings.get("window")
         self.notes: list[str] = []
 

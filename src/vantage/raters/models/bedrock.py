@@ -37,9 +37,10 @@ class BedrockModel(RemoteModel):
         "inferenceConfig.temperature": "replies are drawn at the endpoint's own temperature",
     }
 
-    def _default_url(self) -> str:
+    @classmethod
+    def _default_url(cls) -> str:
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-        return f"https://bedrock-runtime.{region}.amazonaws.com" if region else self.hosted
+        return f"https://bedrock-runtime.{region}.amazonaws.com" if region else cls.hosted
 
     def _new_client(self) -> Any:
         # The client is not asynchronous, so as many threads wait as requests may be under way.

@@ -1,4 +1,4 @@
-"""How models write their thinking into a reply: one table, by which it is taken out before anything is read.
+"""How models write their thinking into a reply: `dialects.yaml`, by which it is taken out before anything is read.
 
 A dialect has a mark that opens thinking and one that closes it; where a template writes the opening into the prompt,
 only the closing one is in the reply. Thinking that is opened and never closed hides the answer, if there is one; so
@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections import deque
 from typing import Final, NamedTuple
+
+from vantage.documents import Document
 
 
 class ThinkingMarks(NamedTuple):
@@ -24,30 +26,8 @@ def _tag(name: str) -> ThinkingMarks:
     return ThinkingMarks(name, rf"<{name}>", rf"</{name}>")
 
 
-_TAGS: Final = (
-    # DeepSeek, Qwen, GLM, MiniMax, Nemotron, Phi and many others; Claude's prompts; Reka; EXAONE; Seed; LongCat.
-    *("think", "thinking", "reasoning", "thought", "thoughts", "seed:think", "longcat_think", "reflection"),
-    *("scratchpad", "analysis", "inner_monologue", "ant_thinking", "antml:thinking", "reason_and_think", "cot"),
-)
-DIALECTS: Final = (
-    *map(_tag, _TAGS),
-    ThinkingMarks("mistral", r"\[THINK\]", r"\[/THINK\]"),
-    ThinkingMarks("kimi", "◁think▷", "◁/think▷"),
-    ThinkingMarks("cohere", r"<\|START_THINKING\|>", r"<\|END_THINKING\|>(?:\s*<\|START_(?:RESPONSE|TEXT)\|>)?"),
-    ThinkingMarks(
-        "gpt-oss",
-        r"(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)[^<]{0,80}<\|message\|>",
-        r"(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>final[^<]{0,80}<\|message\|>",
-    ),
-    # Where a server drops the special tokens of gpt-oss, the names of the channels are all that is left.
-    ThinkingMarks("gpt-oss-plain", r"\Aanalysis(?=[A-Z\s])", "assistantfinal"),
-    ThinkingMarks("gemma", r"<\|channel>thought\b", r"<channel\|>"),
-    ThinkingMarks("apertus", r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),
-    ThinkingMarks("solar", r"<\|think\|>", r"<\|end\|>\s*<\|begin\|>assistant<\|content\|>"),
-    ThinkingMarks("begin-of-thought", r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
-    ThinkingMarks("granite", r"\AHere(?: is|'s) my thought process:", r"Here(?: is|'s) my response:"),
-    ThinkingMarks("apriel", r"\AHere are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),
-)
+_KNOWN: Final = Document.bundled("vantage.raters.models", "dialects.yaml").data
+DIALECTS: Final = (*map(_tag, _KNOWN["tags"]), *(ThinkingMarks(**one) for one in _KNOWN["dialects"]))
 _LEFTOVERS: Final = re.compile(
     r"<\|(?:END_RESPONSE|END_TEXT|end|return|begin_of_solution|end_of_solution)\|>|\[END FINAL RESPONSE\]"
 )

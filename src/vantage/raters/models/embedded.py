@@ -287,13 +287,7 @@ WEAKNESS: Final = (
 
 
 class EmbeddedModel(GGUFModel):
-    """`embedded`: SmolLM2-135M-Instruct (Apache-2.0), 4-bit, offline and deterministic.
-
-    Args:
-        window: How many tokens prompt and reply may have together, up to 8192.
-        threads: Threads of the processor for replies. On busy cores, two can be many times slower than one. Scores
-            use those of NumPy's linear algebra (all cores, or what OPENBLAS_NUM_THREADS says).
-    """
+    """`embedded`: SmolLM2-135M-Instruct (Apache-2.0), 4-bit, offline and deterministic; see docs/models.md."""
 
     def __init__(self, *, window: int = 4096, threads: int = 1) -> None:
         super().__init__(weights(), window=window, threads=threads, gpu_layers=0)

@@ -10,47 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from vantage.documents import Document
 from vantage.raters.models.base import Finish, Passing
 
-
-def _table(stop: str, length: str, filtered: str) -> dict[str, Finish]:
-    listed: tuple[tuple[str, Finish], ...] = ((stop, "stop"), (length, "length"), (filtered, "filtered"))
-    return {reason: finish for reasons, finish in listed for reason in reasons.split()}
-
-
+_KNOWN: Final = Document.bundled("vantage.raters.models", "endings.yaml").data
+INTERRUPTED: Final = frozenset(_KNOWN.pop("interrupted"))
+"""Reasons, in lower case, by which providers and servers say that they broke a reply off: asking again may help."""
 ENDINGS: Final[Mapping[str, Mapping[str, Finish]]] = {
-    # OpenAI; Mistral (model_length), Cohere (upper case) and TGI (eos_token) say some of it in words of their own.
-    "chat": _table(
-        "stop eos_token stop_sequence COMPLETE STOP_SEQUENCE",
-        "length max_tokens model_length MAX_TOKENS",
-        "content_filter refusal SAFETY ERROR_TOXIC",
-    ),
-    "responses": _table("completed", "incomplete/max_output_tokens", "incomplete/content_filter"),
-    "anthropic": _table("end_turn stop_sequence", "max_tokens model_context_window_exceeded", "refusal"),
-    "gemini": _table(
-        "STOP",
-        "MAX_TOKENS",
-        "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII LANGUAGE IMAGE_SAFETY MODEL_ARMOR",
-    ),
-    "bedrock": _table(
-        "end_turn stop_sequence",
-        "max_tokens model_context_window_exceeded",
-        "guardrail_intervened content_filtered",
-    ),
-    # Inspect's log, which has one word for what its own adapters do not know.
-    "inspect": _table("stop", "max_tokens model_length", "content_filter"),
+    protocol: {reason: finish for finish, reasons in table.items() for reason in reasons}
+    for protocol, table in _KNOWN.items()
 }
 """By protocol, what each documented reason means; a reason that is not here ends no reply."""
 COMPLETE: Final = frozenset(reason for table in ENDINGS.values() for reason in table if table[reason] == "stop")
 """Reasons that complete a reply in one protocol or another."""
-INTERRUPTED: Final = frozenset(
-    {
-        *("error", "abort", "aborted", "cancelled", "insufficient_system_resource", "network_error", "timeout"),
-        *("time_limit", "user_cancel", "failed", "in_progress", "queued", "malformed_model_output"),
-        *("malformed_response", "finish_reason_unspecified", "other", "continuation"),
-    }
-)
-"""Reasons, in lower case, by which providers and servers say that they broke a reply off: asking again may help."""
 
 
 def ending(protocol: str, reason: object) -> Finish:

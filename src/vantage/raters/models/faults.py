@@ -16,46 +16,26 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
+from vantage.documents import Document
+
 LONGEST_WAIT: Final = 24 * 3600.0
 """Seconds; nobody waits longer than a day."""
 _PASSING: Final = (408, 409, 425, 429)
 _OVERLOAD: Final = (429, 503, 529)
 _DOWN: Final = (503, 529)
-_FINAL: Final = frozenset(
-    {
-        *("insufficient_quota", "billing_hard_limit_reached", "enforced_spend_limit_reached", "quota_exceeded"),
-        *("billing_not_active", "insufficient_balance", "credit_balance_too_low", "account_deactivated"),
-    }
-)
-"""Codes of a 429 that waiting does not help."""
-_FILTERED: Final = frozenset(
-    {
-        *("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "content_filter_error"),
-        *("data_inspection_failed", "moderation_blocked", "PROHIBITED_CONTENT", "SAFETY"),
-    }
-)
-_LENGTH_CODES: Final = frozenset(
-    {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "request_too_large"}
+_KNOWN: Final = Document.bundled("vantage.raters.models", "faults.yaml").data
+_FINAL, _BAD_KEY, _FILTERED, _LENGTH_CODES = (
+    frozenset(_KNOWN[name]) for name in ("final", "bad_key", "filtered", "too_long")
 )
 _TOO_LONG: Final = re.compile(
     r"maximum context length|context (?:window|size)|prompt is too long|(?:is|are) too large|too many (?:input )?tokens"
     r"|at most \d+ (?:completion |output )?tokens|exceeds? the (?:maximum|available|model|limit)",
     re.IGNORECASE,
 )
-_ALSO: Final = {
-    "response_format": "json_schema|json schema|structured output|grammar|guided|text.format|schema",
-    "logprobs": "log probabilities|log-probabilities|logprob",
-}
-"""Other words by which endpoints that name no field call a parameter."""
+_NO_ACCESS: Final = re.compile(r"\b(?:access|permission|allowed|entitled)\b.{0,30}\bmodel\b", re.IGNORECASE)
+"""How endpoints say that an account may not use this model, whatever else it may."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """Names of the limit on a reply's length, without which nothing is ever sent."""
-_RESETS: Final = (
-    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
-    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
-    ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
-    ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
-    ("x-ratelimit-remaining", "x-ratelimit-reset"),
-)
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -98,7 +78,7 @@ class Fault:
             error = {"message": error}
         # Message, field and kind of each entry of a list of details, in the forms of FastAPI and of Google.
         entries = [
-            (str(e.get("msg") or e.get("description") or ""), _where(e), str(e.get("type") or ""))
+            (str(e.get("msg") or e.get("description") or ""), _where(e), str(e.get("type") or e.get("reason") or ""))
             for e in _entries(body)
         ]
         if not isinstance(error, Mapping):
@@ -108,6 +88,9 @@ class Fault:
         inner = error.get("innererror") or error.get("inner_error") or {}
         codes |= {str(inner["code"])} if isinstance(inner, Mapping) and inner.get("code") else set()
         codes |= {kind for _, _, kind in entries if kind}
+        if delay := next((e["retryDelay"] for e in _entries(body) if e.get("retryDelay")), ""):
+            # Google says in the body how long to wait.
+            headers = {"retry-after": str(delay).removesuffix("s"), **headers}
         named = str(error.get("param") or next((where for _, where, _ in entries if where), ""))
         return cls(str(said), status, frozenset(codes), named, _category(error, inner), dict(headers))
 
@@ -131,7 +114,19 @@ class Fault:
         """Whether the account is at fault, and not the request: no other request would go better."""
         if self.filtered or self.rejected(("logprobs", "top_logprobs")):
             return False
-        return self.status in (401, 402) or bool(self.codes & _FINAL) or (self.status == 403 and not self.where)
+        refused = self.status in (401, 402) or bool(self.codes & (_FINAL | _BAD_KEY))
+        return refused or (self.status == 403 and not self.where)
+
+    @property
+    def of_model(self) -> bool:
+        """Whether the account may not use this model, which says nothing about its others.
+
+        >>> body = {"error": {"message": "Your project does not have access to model `m`", "code": "model_not_found"}}
+        >>> Fault.of(403, body, {}).of_model, Fault.of(403, {"error": {"message": "Forbidden"}}, {}).of_model
+        (True, False)
+        """
+        named = "model_not_found" in self.codes or bool(_NO_ACCESS.search(self.message))
+        return named and self.status == 403 and self.of_account
 
     @property
     def overload(self) -> bool:
@@ -161,7 +156,7 @@ class Fault:
             return None if parameter in LIMITS and self.too_long else parameter
         if self.too_long:
             return None
-        names = {name: [name, *_ALSO.get(name, name).split("|")] for name in parameters}
+        names = {name: [name, *_KNOWN["also"].get(name, name).split("|")] for name in parameters}
         at = {
             name: min(places)
             for name, words in names.items()
@@ -178,7 +173,10 @@ class Fault:
             return f"{host} did not answer within {timeout:g} seconds."
         if self.status is None:
             return f"{host} cannot be reached; check the base URL and the network."
-        if self.status in (401, 403) and not self.rejected(("logprobs", "top_logprobs")):
+        if self.of_model:
+            return f"{host} does not let this account use the model '{model}' (403)."
+        refused = self.status in (401, 403) or self.codes & _BAD_KEY
+        if refused and not self.rejected(("logprobs", "top_logprobs")):
             # Such messages often repeat a part of the key.
             return f"{host} refuses the key ({self.status}); check {key_variable}."
         if self.status == 402 or self.codes & _FINAL:
@@ -201,7 +199,7 @@ class ToldError(ValueError):
 
 
 def of_client(error: Any) -> Fault:
-    """The fault that an error of OpenAI's or Anthropic's client tells; both are made by the same generator."""
+    """The fault that an error of the client tells."""
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None)
     if response is not None and status is not None and status >= 400:
@@ -234,7 +232,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             return min(max(seconds, 0.0), LONGEST_WAIT)
     waits = [
         _reset(headers[reset], headers.get("date"))
-        for left, reset in _RESETS
+        for left, reset in _KNOWN["resets"]
         if headers.get(left) == "0" and reset in headers
     ]
     waits = [wait for wait in waits if math.isfinite(wait)]

@@ -43,17 +43,7 @@ class GGUFModel(LocalModel):
     """`gguf:PATH`: any model file in GGUF format, with the chat template that it carries.
 
     llama.cpp opens a port on the loopback interface for as long as the model lives; a random key guards it.
-
-    Args:
-        path: The file.
-        window: How many tokens prompt and reply may have together; at most what the model was trained for.
-        threads: Threads of the processor. On busy cores, two can be many times slower than one.
-        gpu_layers: How many layers go to the GPU, where the installed llama.cpp can use one: -1 for as many
-            as fit.
-        parallel: How many requests are answered side by side; worth it on a GPU.
-        exact: Whether a result must not depend on what was asked before. Without it a little faster and
-            half the memory of the prompt cache, but log-probabilities move by some tenths with what is in
-            that cache.
+    docs/models.md has the settings.
     """
 
     def __init__(

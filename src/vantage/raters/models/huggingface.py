@@ -35,17 +35,7 @@ _UNLOADABLE: Final = (ImportError, KeyError, OSError, RuntimeError, ValueError)
 class HuggingFaceModel(LocalModel):
     """`hf:NAME_OR_PATH`: a causal language model from a folder or from the hub.
 
-    Code that comes with a model is never run.
-
-    Args:
-        model: A folder, or the model's name on the hub.
-        device: Where it runs, such as `cpu`, `cuda` or `cuda:1`; otherwise on the GPU if there is one.
-        precision: `float32`, `bfloat16` or `float16`; otherwise half precision on a GPU and full on the CPU.
-        batch_size: How many sequences are computed side by side; otherwise 8 on the CPU and 32 on a GPU for
-            replies, and as many as a batch has room for by their length for scores.
-        window: How many tokens prompt and reply may have together; otherwise what the model was trained for.
-        revision: The version of a model on the hub.
-        gguf_file: The name of a GGUF file in the folder, which is then unpacked to full weights.
+    Code that comes with a model is never run. The settings are those of docs/models.md.
     """
 
     def __init__(

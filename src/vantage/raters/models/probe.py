@@ -1,4 +1,4 @@
-"""Probing a model: a dozen cheap calls that find out what it takes, tells and does.
+"""Probing a model: some ten cheap calls that find out what it takes, tells and does.
 
 The answers are facts about one model behind one endpoint on one day: a profile. It drives the defaults of `vantage
 rate`: a thinking model gets room to think, its thinking is taken out also where its marks are new, options are scored
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -78,13 +77,6 @@ class ModelProfile:
     characters: float | None = None
     """Characters of a prompt per token."""
     window: int | None = None
-    repeats: bool | None = None
-    """Whether the same seed gives the same reply at temperature 1; null where all seeds give the same."""
-    seconds: float = 0.0
-    """For a short reply."""
-    tokens_per_second: float = 0.0
-    cached: bool = False
-    """Whether a prompt that is sent again comes, in part, from the endpoint's cache."""
     price: dict[str, float] = field(default_factory=dict)
     """Per million tokens, where the endpoint tells it."""
     prompt_tokens: int = 0
@@ -98,13 +90,17 @@ class ModelProfile:
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> ModelProfile:
-        """The profile that plain data tell."""
-        lists: dict[str, Any] = {name: tuple(stored[name]) for name in ("rejects", "notes", "marks") if name in stored}
-        return cls(**{**stored, **lists})
+        """The profile that plain data tell; what other versions have found out besides is left out."""
+        known: dict[str, Any] = {
+            name: tuple(one) if isinstance(one, list) else one
+            for name, one in stored.items()
+            if name in cls.__dataclass_fields__
+        }
+        return cls(**known)
 
 
 def probe(model: ChatModel, progress: Callable[[str], None] = lambda _: None) -> ModelProfile:
-    """Asks a model a dozen short questions; one that cannot be used at all raises `ModelError` with the reason."""
+    """Asks a model some ten short questions; one that cannot be used at all raises `ModelError` with the reason."""
     return _Probe(model, progress).profile()
 
 
@@ -116,9 +112,7 @@ class _Probe:
 
     def profile(self) -> ModelProfile:
         self.progress("a short reply")
-        start = time.monotonic()
         first = self._ask("Reply with the word: ready", 32)
-        seconds = time.monotonic() - start
         if first.finish == "failed":
             raise ModelError(first.error)
         self.progress("thinking")
@@ -128,18 +122,12 @@ class _Probe:
         marks = self._marks(first)
         thinks = any(c.thinking or c.reasoning_tokens or split_thinking(c.text).dialect for c in self.replies)
         room = ROOM if thinks else 64
-        self.progress("the same seed again")
-        repeats = self._repeats(room)
         self.progress("a JSON Schema")
         schema = self._schema(room)
         self.progress("rating")
         uses, characters, thought = self._rating(room)
         self.progress("log-probabilities")
         depth, begins, mass = self._first_token()
-        self.progress("speed")
-        start = time.monotonic()
-        long = self._ask("Count from 1 to 30 in words, separated by commas.", max(room, 160))
-        speed = long.completion_tokens / max(time.monotonic() - start, 1e-3)
         self.progress("window and price")
         window, price = self._described()
         return ModelProfile(
@@ -159,19 +147,15 @@ class _Probe:
             reply_tokens=uses,
             characters=characters,
             window=self.model.window or window,
-            repeats=repeats,
-            seconds=round(seconds, 3),
-            tokens_per_second=round(speed, 1),
-            cached=any(c.cached_tokens for c in self.replies),
             price=price,
             prompt_tokens=sum(c.prompt_tokens for c in self.replies),
             completion_tokens=sum(c.completion_tokens for c in self.replies),
             notes=tuple(self.model.notes),
         )
 
-    def _ask(self, text: str, limit: int, seed: int = 1, temperature: float = 0.0, schema: Any = None) -> Completion:
+    def _ask(self, text: str, limit: int, schema: Any = None) -> Completion:
         self.calls += 1
-        sampling = Sampling(temperature, 1.0, limit, seed)
+        sampling = Sampling(max_tokens=limit, seed=1)
         (answer,) = self.model.complete([Request((Message("user", text),), sampling, schema)])
         self.replies.append(answer)
         return answer
@@ -206,13 +190,6 @@ class _Probe:
         tokens = sum(answer.prompt_tokens for _, answer in replies)
         characters = sum(length for length, answer in replies if answer.prompt_tokens) / tokens if tokens else None
         return uses, characters, max((answer.reasoning_tokens for _, answer in replies), default=0)
-
-    def _repeats(self, room: int) -> bool | None:
-        asked = "Invent a first name that nobody has ever had, and a number with six digits. Reply with these only."
-        one, same, other = (self._ask(asked, room, seed, 1.0) for seed in (7, 7, 8))
-        if len({answer.text for answer in (one, same, other)}) == 1:
-            return None
-        return one.text == same.text
 
     def _schema(self, room: int) -> Literal["held", "asked for", "refused"]:
         answer = self._ask("Tell me at length what you think of rain.", room, schema=_SCHEMA)

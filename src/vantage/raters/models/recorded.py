@@ -22,15 +22,7 @@ class RecordedModel:
     `question`. A prompt is found whatever its white space, by the whole chat or by its last message.
     Further rows of the same prompt, or of the same item and question, are further samples in the order of
     the file unless a column `sample` numbers them (from 0).
-
-    Args:
-        path: The table.
-        prompt: The column of prompts, where it has another name.
-        item: The column of items, likewise.
-        question: The column of questions, likewise.
-        sample: The column of sample numbers, likewise.
-        reply: The column of replies, likewise.
-        encoding: The encoding of a text file.
+    Columns of other names are named by arguments.
     """
 
     def __init__(

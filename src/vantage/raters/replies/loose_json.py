@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-_DEEPEST = 12
-_STARTS = 40
+_DEEPEST: Final = 12
+_STARTS: Final = 40
 """As many brackets are tried; a reply has one object, or a few."""
-_BARE = re.compile(r"[^\s,;:{}\[\]\"']{1,60}+(?:[ ][^\s,;:{}\[\]\"']{1,60}+){0,12}")
-_NUMBER = re.compile(r"[+-]?(?:\d{1,15}(?:\.\d{1,15})?)(?=[\s,;}\]]|$)")
-_CODE_POINT = re.compile(r"\\u([0-9a-fA-F]{4})")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-_AFTER_STRING = re.compile(r"\s*+(?:$|[,;:=}\]])")
-_KEY = re.compile(r"[\"']\s?:")
-_SPACE = re.compile(r"\s*+")
-_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "none": None}
+_OPENS: Final = re.compile(r"[{\[]")
+_BARE: Final = re.compile(r"[^\s,;:{}\[\]\"']{1,60}+(?:[ ][^\s,;:{}\[\]\"']{1,60}+){0,12}")
+_NUMBER: Final = re.compile(r"[+-]?(?:\d{1,15}(?:\.\d{1,15})?)(?=[\s,;}\]]|$)")
+# A quote inside a word ("it's") does not end a string.
+_SINGLE: Final = re.compile(r"'((?:[^'\\]|\\.|(?<=[^\W_])'(?=[^\W_]))*+)'", re.DOTALL)
+_STRINGS: Final = {"'": _SINGLE, '"': re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)}
+# Nor does a quotation mark behind which nothing stands that could follow the string.
+_QUOTING: Final = {**_STRINGS, '"': re.compile(r'"((?:[^"\\]|\\.|"(?!\s*+(?:$|[,;:=}\]])))*+)"', re.DOTALL)}
+_ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_KEY: Final = re.compile(r"[\"']\s?:")
+_SPACE: Final = re.compile(r"\s*+")
+_COMMAS: Final = re.compile(r"(?:[,;]\s*+)++")
+_WORDS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None, "none": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +53,24 @@ def find_json(text: str) -> list[Found]:
     objects: list[Found] = []
     at = 0
     for _ in range(_STARTS):
-        starts = [start for bracket in "{[" if (start := text.find(bracket, at)) >= 0]
-        if not starts:
+        opened = _OPENS.search(text, at)
+        if opened is None:
             break
-        start = min(starts)
-        reader = _Reader(text, start)
-        try:
-            data = reader.value(0)
-        except _NotJsonError:
-            reader = _Reader(text, start, quotes_inside=True)
-            try:
-                data = reader.value(0)
-            except _NotJsonError:
-                reader.cut = True
-            if reader.cut:
-                at = start + 1
-                continue
-        if data:
-            objects.append(Found(data, start, reader.at, reader.cut))
-        at = max(reader.at, start + 1)
+        part = _read(text, opened.start()) or _read(text, opened.start(), quoting=True)
+        at = max(part.end if part else 0, opened.end())
+        if part and part.data:
+            objects.append(part)
     return objects
+
+
+def _read(text: str, start: int, *, quoting: bool = False) -> Found | None:
+    """What stands at a place of a text, if it is JSON; with quotation marks inside strings, only as a whole."""
+    reader = _Reader(text, start, quoting)
+    try:
+        data = reader.value(0)
+    except _NotJsonError:
+        return None
+    return None if quoting and reader.cut else Found(data, start, reader.at, reader.cut)
 
 
 class _NotJsonError(Exception):
@@ -76,136 +80,73 @@ class _NotJsonError(Exception):
 class _Reader:
     """Reads one value from left to right, never twice."""
 
-    def __init__(self, text: str, at: int, *, quotes_inside: bool = False) -> None:
-        self.text, self.at, self.cut, self.quotes_inside = text, at, False, quotes_inside
+    def __init__(self, text: str, at: int, quoting: bool) -> None:
+        self.text, self.at, self.cut, self.quoting = text, at, False, quoting
 
     def value(self, depth: int) -> Any:
         if depth > _DEEPEST:
             raise _NotJsonError
-        self._space()
         if self._ended():
             return None
-        match self.text[self.at]:
-            case "{":
-                return self._object(depth)
-            case "[":
-                return self._array(depth)
-            case '"' | "'":
-                return self._string()
-            case _:
-                return self._bare()
+        if self.text[self.at] in "{[":
+            return self._group(depth)
+        return self._word()
 
-    def _object(self, depth: int) -> dict[str, Any]:
+    def _group(self, depth: int) -> dict[str, Any] | list[Any]:
+        """An object or an array."""
+        keyed = self.text[self.at] == "{"
+        closes = "}" if keyed else "]"
+        entries: list[tuple[Any, Any]] = []
         self.at += 1
-        data: dict[str, Any] = {}
-        while not self._closes("}"):
-            key = self._string() if self.text[self.at] in "\"'" else self._bare()
-            self._space()
-            if self._ended():
+        while not self._ended() and self.text[self.at] != closes:
+            key = self._word() if keyed else None
+            if keyed and self._ended():
                 break
-            if self.text[self.at] not in ":=" or isinstance(key, Cut):
-                raise _NotJsonError
-            self.at += 1
-            value = self.value(depth + 1)
-            if not (self.cut and value is None):
-                data[str(key)] = value
-            if self.cut:
-                break
-            self._separator("}")
-        return data
-
-    def _array(self, depth: int) -> list[Any]:
-        self.at += 1
-        data: list[Any] = []
-        while not self._closes("]"):
-            data.append(self.value(depth + 1))
-            if self.cut:
-                break
-            self._separator("]")
-        return data
-
-    def _closes(self, bracket: str) -> bool:
-        self._space()
-        if self._ended():
-            return True
-        if self.text[self.at] == bracket:
-            self.at += 1
-            return True
-        return False
-
-    def _separator(self, bracket: str) -> None:
-        self._space()
-        if self._ended() or self.text[self.at] == bracket:
-            return
-        if self.text[self.at] in ",;":
-            while self.at < len(self.text) and self.text[self.at] in ",;":
-                self.at += 1
-                self._space()
-        elif self.text[self.at] not in "\"'":  # a forgotten comma before the next key
-            raise _NotJsonError
-
-    def _string(self) -> str:
-        """A quoted string; a quote inside a word ("it's") does not end it."""
-        quote = self.text[self.at]
-        self.at += 1
-        parts: list[str] = []
-        while self.at < len(self.text):
-            letter = self.text[self.at]
-            if letter == "\\" and self.at + 1 < len(self.text):
-                parts.append(self._escaped())
-                continue
-            if letter == quote and not (quote == "'" and self._inside_word()) and not self._quotes_on():
-                self.at += 1
-                whole = _joined(parts)
-                if self.quotes_inside and _KEY.search(whole):  # it has swallowed the next key
+            if keyed:
+                if self.text[self.at] not in ":=" or isinstance(key, Cut):
                     raise _NotJsonError
-                return whole
-            parts.append(letter)
-            self.at += 1
-        self.cut = True
-        return _joined(parts)
+                self.at += 1
+            value = self.value(depth + 1)
+            if not (keyed and self.cut and value is None):
+                entries.append((key, value))
+            if self.cut or self._ended():
+                break
+            if comma := _COMMAS.match(self.text, self.at):
+                self.at = comma.end()
+            elif self.text[self.at] not in (closes, '"', "'"):  # a comma may be forgotten before the next key
+                raise _NotJsonError
+        self.at += not self.cut
+        return {str(key): value for key, value in entries} if keyed else [value for _, value in entries]
 
-    def _escaped(self) -> str:
-        if number := _CODE_POINT.match(self.text, self.at):
-            self.at = number.end()
-            return chr(int(number[1], 16))
-        letter = self.text[self.at + 1]
-        self.at += 2
-        return _ESCAPES.get(letter, letter)
-
-    def _quotes_on(self) -> bool:
-        """Whether a quotation mark belongs to the string, since nothing that could follow the string follows."""
-        return self.quotes_inside and self.text[self.at] == '"' and _AFTER_STRING.match(self.text, self.at + 1) is None
-
-    def _inside_word(self) -> bool:
-        return self.text[self.at - 1].isalnum() and self.text[self.at + 1 : self.at + 2].isalnum()
-
-    def _bare(self) -> Any:
-        if number := _NUMBER.match(self.text, self.at):
-            self.at = number.end()
-            if self.at == len(self.text):
-                self.cut = True
-                return Cut(number.group())
-            return float(number.group())
-        word = _BARE.match(self.text, self.at)
+    def _word(self) -> Any:
+        """A string, a number or a bare word."""
+        if self.text[self.at] in _STRINGS:
+            return self._string()
+        number = _NUMBER.match(self.text, self.at)
+        word = number or _BARE.match(self.text, self.at)
         if word is None:
             raise _NotJsonError
         self.at = word.end()
         if self.at == len(self.text):
             self.cut = True
             return Cut(word.group())
-        return _WORDS.get(word.group().casefold(), word.group())
+        return float(word.group()) if number else _WORDS.get(word.group().casefold(), word.group())
 
-    def _space(self) -> None:
-        space = _SPACE.match(self.text, self.at)
-        self.at = space.end() if space else self.at
+    def _string(self) -> str:
+        whole = (_QUOTING if self.quoting else _STRINGS)[self.text[self.at]].match(self.text, self.at)
+        if whole is None:
+            said, self.at, self.cut = self.text[self.at + 1 :], len(self.text), True
+        else:
+            said, self.at = whole[1], whole.end()
+        if self.quoting and _KEY.search(said):  # it has swallowed the next key
+            raise _NotJsonError
+        plain = _ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else _ESCAPES.get(one[2], one[2]), said)
+        # The halves of escaped characters are put together.
+        return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def _ended(self) -> bool:
-        if self.at >= len(self.text):
-            self.cut = True
+        """Whether the text ends here, white space aside."""
+        space = _SPACE.match(self.text, self.at)
+        self.at = space.end() if space else self.at
+        self.cut = self.cut or self.at >= len(self.text)
         return self.cut
-
-
-def _joined(parts: list[str]) -> str:
-    """The string, with the halves of escaped characters put together."""
-    return "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

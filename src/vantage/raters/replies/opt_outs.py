@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from vantage.raters.replies.labels import words
+from vantage.raters.replies.phrases import choice
 from vantage.raters.replies.reply import Reading
 from vantage.scales import Scale, Status
 
@@ -13,22 +14,8 @@ _NAMES: dict[Status, str] = {
     "not_mentioned": "not mentioned|not applicable|not addressed|not stated|not specified|not discussed|n a|na",
     "ambiguous": "ambiguous|undetermined|cannot tell|can't tell|cannot be told|cannot be determined|unclear",
 }
-_TEXT = (
-    r"(?:text|post|passage|article|statement|message|sentence|story|narrative|tweet|comment|author|content|excerpt"
-    r"|reply|it)"
-)
-_SILENT = re.compile(
-    rf"\b{_TEXT}(?:\s\w{{1,12}})?\s(?:does\snot|doesn't|doesnt|did\snot|didn't|do\snot|don't|fails\sto|never)(?:\s\w{{1,12}}){{0,2}}\s"
-    r"(?:address|mention|say|state|provide|discuss|specify|give|contain|indicate|describe|cover|touch|express|answer|reveal|tell)e?s?\b"
-    rf"|\b{_TEXT}\s(?:says|said|mentions)\snothing\b"
-    r"|(?:\bnot|n't)\s(?:[^\s.!?]{1,20}\s){0,12}?(?:addressed|mentioned|discussed|stated|specified|covered)\s(?:in|by)\s(?:this|the)\s"
-    rf"{_TEXT}\b"
-    rf"|\b(?:does|did|do)(?:\snot|n't)\s(?:\w{{1,12}}\s)?(?:express|mention|state|describe|address)\s[^.!?\n]{{1,60}}?\sin\s(?:this|the)\s{_TEXT}\b"
-    r"|\b(?:is|are|was|were)\snot\s(?:addressed|mentioned|discussed|stated|specified)\b"
-    r"|\b(?:there\sis|there's|has|provides|contains)\s(?:no|not\senough|insufficient)\s(?:information|mention|context|evidence)\b"
-    r"|\bnot\senough\s(?:information|context)\b",
-    re.IGNORECASE,
-)
+_ITEM = f"(?:{choice('item')})"
+_SILENT = re.compile(choice("silent"), re.IGNORECASE)
 UNSAID = re.compile(
     r"^\W{0,3}(?:the\s)?(?:narrator|author|speaker|writer|poster)\s(?:does\snot|doesn't|did\snot|didn't)(?:\s\w{1,12}ly)?\s"
     r"(?:(?:mention|express|state|say|specify|indicate)\s(?=(?:whether|if|how|what)\b)"
@@ -39,7 +26,7 @@ UNSAID = re.compile(
 """Who is asked about keeps silent, and nothing is inferred from other words."""
 _UNTOLD = re.compile(
     rf"\b(?:cannot|can't|can\snot|could\snot|couldn't|impossible\sto|not\spossible\sto|unable\sto|hard\sto|difficult\sto)\s(?:be\s)?"
-    rf"(?:tell|told|determined?|determine|infer(?:red)?|know|known|deduced?)\b(?=[^.!?\n]{{0,80}}\b(?:{_TEXT}|alone|shown|context)\b|\s?[.!?\n]|$)",
+    rf"(?:tell|told|determined?|determine|infer(?:red)?|know|known|deduced?)\b(?=[^.!?\n]{{0,80}}\b(?:{_ITEM}|alone|shown|context)\b|\s?[.!?\n]|$)",
     re.IGNORECASE,
 )
 _HYPOTHETICAL = re.compile(r"\b(?:means?|mark)\b", re.IGNORECASE)

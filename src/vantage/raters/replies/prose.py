@@ -18,6 +18,7 @@ from vantage.raters.replies.copied import COPIED, ECHO, copied, masked, restated
 from vantage.raters.replies.labels import read_label, wordings, words
 from vantage.raters.replies.numbers import NUMBER, NUMERIC, has_range, read_number
 from vantage.raters.replies.opt_outs import phrase
+from vantage.raters.replies.phrases import choice
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, Reading, agree, unparsed
 from vantage.raters.replies.slots import closed, option_lists, read_all, read_lead, read_slot
@@ -26,13 +27,9 @@ from vantage.scales import Scale
 if TYPE_CHECKING:
     from vantage.instruments import Question
 
-_ELSEWHERE: Final = (
-    r"risposta|respuesta|réponse|antwort|resposta|antwoord|svar|odpowiedź|ответ|答案|回答|答え|정답|답변|답|الإجابة|الجواب|उत्तर"
-    r"|bewertung|punteggio|valutazione|voto|puntuación|puntaje|calificación|nota|pontuação|avaliação|ocena|оценка|评分|得分|分数"
-    r"|打分|スコア|評価|点数|점수|평가|الدرجة|التقييم"
-)
 _NOUN: Final = (
-    rf"(?:answer|rating|score|label|choice|verdict|response|judge?ment|classification|result|grade|{_ELSEWHERE})"
+    "(?:answer|rating|score|label|choice|verdict|response|judge?ment|classification|result|grade"
+    f"|{choice('elsewhere')})"
 )
 ANSWER_LINE: Final = re.compile(
     rf"[\W_]{{0,6}}(?:\d[.)]\s|last[\s-]line(?:\sof\sanswer)?\W{{0,6}})?(?:(?:my|the|final)\s){{0,2}}{_NOUN}"
@@ -49,16 +46,7 @@ _MARKED: Final = re.compile(
 )
 _ENDS: Final = re.compile(r"[\"'*_)]{0,4}\s?(?:$|[.,;!\n(|]|-\s|(?:because|since|on|out\sof|for|as)\b)", re.IGNORECASE)
 _SENTENCES: Final = re.compile(r"[^.!?。！？\n]+(?:\.(?=\d)[^.!?。！？\n]*)*[.!?。！？]*")
-_DOUBT: Final = re.compile(
-    r"\b(?:if|unless|whether|maybe|perhaps|possibly|conceivably|probably|might|could|may|either|neither|nor|between|depend(?:s|ing)"
-    r"|unsure|uncertain|unclear|hesita\w+|tempted|inclined|supposed?|assuming|hypothetical\w*|example|e\.g|instance|such\sas"
-    r"|not|never|no\slonger|hardly|barely|cannot|without|rather\sthan|instead\sof|less\sthan|more\sthan|at\s(?:least|most)"
-    r"|previous|earlier|said|says?|wrote|writes?|form|others?|someone|somebody|people|critics|initially|originally|at\sfirst|almost|nearly|or|but|however|though"
-    r"|vielleicht|nicht|kein\w*|weder|oder|wenn|falls|aber|eher|peut-être|pas|si|ou|mais|sauf|quizás?|tal\svez|sino|pero|forse"
-    r"|non|ma|oppure|talvez|não|mas|niet|geen|misschien|maar|inte|kanske|eller|ikke|nie|może|lub|ale|не|может|или|но|если)\b"
-    r"|n't\b|[不非没沒未无無但或如]|ない|ません|않|아니|ليس|لا\s|नहीं|\?|？|\.{3}|…",
-    re.IGNORECASE,
-)
+_DOUBT: Final = re.compile(choice("doubt"), re.IGNORECASE)
 """What casts doubt on an answer in its own sentence."""
 WITHDRAWN: Final = re.compile(
     r"\b(?:on\s(?:second\sthoughts?|(?:further\s)?reflection)|scratch\sthat|correction|oops|then\sagain|wait|never\s?mind|just\skidding"

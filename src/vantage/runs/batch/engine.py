@@ -153,7 +153,7 @@ class BatchEngine:
         except BatchStopped:
             pass
         except AccountError as broken:
-            job.break_off(str(broken), ())
+            job.break_off(broken)
         finally:
             batches.end()
         job.settle()
@@ -170,7 +170,7 @@ class _Batches:
         self.model, self.job = model, job
         self.host = urlsplit(model.url).netloc
         name, self.protocol = load_protocol(model)
-        self.wire = Wire(model, self.protocol.headers, job.stopping)
+        self.wire = Wire(model, job.stopping)
         self.ledger = Ledger(job.store, name, self.host)
         self.most = job.options.concurrency or UNDER_WAY
         self.submitted = 0
@@ -231,7 +231,7 @@ class _Batches:
             if not taken:
                 break
             for call, tries in taken:
-                named = self.protocol.line(call.key.hex(), self._body(call))
+                named = self.protocol.line(call.key.hex(), self.model.wire(self._body(call)))
                 line = json.dumps(named, ensure_ascii=True, separators=(",", ":")).encode()
                 if pending and (len(pending) >= self.protocol.most or size + len(line) > self.protocol.largest):
                     self._submit(pending)

@@ -36,12 +36,9 @@ class BatchStopped(VantageError):  # noqa: N818 - it is no error
 class Wire:
     """Sends to one provider, with the model's key, from the thread of an engine; `stopping` ends all waiting."""
 
-    def __init__(self, model: RemoteModel, headers: Mapping[str, Any], stopping: threading.Event) -> None:
+    def __init__(self, model: RemoteModel, stopping: threading.Event) -> None:
         self._model, self._stopping = model, stopping
-        self._client = model.synchronous({name: value for name, value in headers.items() if isinstance(value, str)})
-        # Headers that are to be left out are named with every request; the client does not take them otherwise.
-        self._without = {name: value for name, value in headers.items() if not isinstance(value, str)}
-        self._options: Any = {"headers": self._without}
+        self._client, self._options = model.synchronous(), cast(Any, {"headers": model.sent_headers})
         self._answered = False
         self._draw = random.Random()  # noqa: S311 - spreads retries, decides nothing
 
@@ -57,7 +54,7 @@ class Wire:
     def upload(self, path: str, name: str, lines: Sequence[bytes], **fields: str) -> Any:
         """Uploads a file of lines; one that arrives twice does no harm, since nothing is done with it yet."""
         file = ("file", (name, b"\n".join(lines) + b"\n", "application/jsonl"))
-        options: Any = {"headers": {"Content-Type": "multipart/form-data", **self._without}}
+        options: Any = {"headers": {"Content-Type": "multipart/form-data", **self._options["headers"]}}
         return self._through(
             lambda: _data(self._client.post(path, cast_to=object, body=fields, files=[file], options=options))
         )
@@ -155,7 +152,6 @@ class BatchResult:
 class BatchProtocol(Protocol):
     """One provider's batch API."""
 
-    headers: Mapping[str, Any] = {}
     most: int = 20_000
     """Requests in one batch."""
     largest: int = 90_000_000

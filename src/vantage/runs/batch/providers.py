@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import count
 from typing import Any, Final
 from urllib.parse import quote
-
-import openai
 
 from vantage.runs.batch.protocols import BatchProtocol, BatchResult, Standing, Wire
 
@@ -18,8 +17,10 @@ CHECK: Final = 2.0
 SKEW: Final = 3600.0
 """Seconds by which a provider's clock may differ from ours."""
 _PAGE: Final = 100
-_RUNNING: Final = ("validating", "in_progress", "finalizing", "cancelling")
-_MISTRAL_RUNNING: Final = ("QUEUED", "RUNNING", "CANCELLATION_REQUESTED")
+_RUNNING: Final = (
+    *("validating", "in_progress", "finalizing", "cancelling"),
+    *("queued", "running", "cancellation_requested"),
+)
 _GEMINI_RUNNING: Final = ("BATCH_STATE_UNSPECIFIED", "BATCH_STATE_PENDING", "BATCH_STATE_RUNNING")
 _GRPC: Final = {1: 408, 4: 504, 7: 403, 8: 429, 13: 500, 14: 503, 16: 401}
 """Google's codes of errors as the status that a single request would have got."""
@@ -29,43 +30,54 @@ _QUEUE_FULL: Final = ("token_limit_exceeded", "request_limit_exceeded", "rate_li
 
 
 class OpenAIBatches(BatchProtocol):
-    """`/files` and `/batches`, as OpenAI, Groq and many servers have them."""
+    """`/files` and `/batches`, as OpenAI, Groq and many servers have them; others differ in names and places."""
 
     chats, responses = CHATS, "/v1/responses"
+    root, upload, made = "", "/files", "/batches"
+    """What stands before all paths; where a file is uploaded, and where a batch is made of it."""
+    purpose = "batch"
+    outputs: tuple[str, ...] = ("output_file_id", "error_file_id")
 
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as it stands in the file; the newer of OpenAI's interfaces calls the chat its input."""
         url = self.responses if "input" in body else self.chats
         return {"custom_id": name, "method": "POST", "url": url, "body": body}
 
+    def batch_of(self, file: str, model: str, endpoint: str, token: str) -> dict[str, Any]:
+        """What a batch is made of."""
+        parts = {"input_file_id": file, "endpoint": endpoint, "completion_window": "24h"}
+        return {**parts, "metadata": {"vantage": token}}
+
     def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
-        """Uploads the file and makes a batch of it."""
-        file = wire.upload("/files", _file(token), lines, purpose="batch")
-        batch_of = {
-            "input_file_id": file["id"],
-            "endpoint": json.loads(lines[0])["url"],
-            "completion_window": "24h",
-            "metadata": {"vantage": token},
-        }
-        return str(wire.post_once("/batches", batch_of)["id"])
+        """Uploads the file, waits until it can be used, and makes a batch of it."""
+        name, endpoint = _file(token), str(json.loads(lines[0]).get("url", CHATS))
+        named = {"file_name": name} if self.upload.endswith("upload") else {}
+        file = wire.upload(f"{self.root}{self.upload}", name, lines, purpose=self.purpose, **named)
+        while str(file.get("status")) in ("pending", "running"):
+            wire.wait(CHECK)
+            file = wire.get(f"{self.root}/files/{quote(str(file['id']), safe='')}")
+        batch = wire.post_once(f"{self.root}{self.made}", self.batch_of(file["id"], model, endpoint, token))
+        return str((batch.get("job") or batch)["id"])
 
     def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
         """Looks for our token among the batches."""
-        batches = _listed(wire, "/batches")
+        batches = _listed(wire, self.made)
         return next((str(one["id"]) for one in batches if (one.get("metadata") or {}).get("vantage") == token), None)
 
     def standing(self, wire: Wire, batch: str) -> Standing:
         """How far the batch has come."""
-        batch_of = wire.get(f"/batches/{quote(batch, safe='')}")
-        status = str(batch_of.get("status")).lower()
+        job = wire.get(f"{self.root}{self.made}/{quote(batch, safe='')}")
+        status, files = str(job.get("status")).lower(), [job[name] for name in self.outputs if job.get(name)]
         if status in _RUNNING:
             return Standing("running")
-        if status == "failed":
-            errors = (batch_of.get("errors") or {}).get("data") or [{"message": batch_of.get("error")}]
+        if status == "failed" and not files:
+            errors = job.get("errors") or {}
+            errors = errors if isinstance(errors, list) else errors.get("data") or [{"message": job.get("error")}]
             full = any(error.get("code") in _QUEUE_FULL for error in errors)
             return Standing("overloaded" if full else "refused", _refused(errors[0]))
-        files = _contents(wire, batch_of, "output_file_id", "error_file_id")
-        return Standing("ended", f"The batch has ended ({status}) without a result for this request.", files)
+        paths = (f"{self.root}/files/{quote(str(file), safe='')}/content" for file in files)
+        results = (line for path in paths for line in wire.lines(path))
+        return Standing("ended", f"The batch has ended ({status}) without a result for this request.", results)
 
     def result(self, line: Any) -> BatchResult:
         """A line of a file of results or of errors."""
@@ -103,89 +115,60 @@ def _listed(wire: Wire, path: str, after: str = "after") -> Iterator[Mapping[str
         following = f"&{after}={quote(str(entries[-1]['id']), safe='')}"
 
 
-def _contents(wire: Wire, batch: Mapping[str, Any], *names: str, root: str = "") -> Iterator[str]:
-    """The lines of the files of a batch."""
-    for name in names:
-        if batch.get(name):
-            yield from wire.lines(f"{root}/files/{quote(str(batch[name]), safe='')}/content")
+class AzureBatches(OpenAIBatches):
+    """Azure's have no place for a token: they are known by the names of their files."""
 
+    chats, responses = "/chat/completions", "/responses"
 
-class _ByFile(OpenAIBatches):
-    """A provider whose batches have no place for a token: they are known by the names of their files."""
+    def batch_of(self, file: str, model: str, endpoint: str, token: str) -> dict[str, Any]:
+        """What a batch is made of."""
+        return {"input_file_id": file, "endpoint": endpoint, "completion_window": "24h"}
 
     def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
         """Looks for the batch of our file."""
         files = {file["id"] for file in _listed(wire, "/files") if file.get("filename") == _file(token)}
-        batches = _listed(wire, "/batches") if files else ()
+        batches = _listed(wire, self.made) if files else ()
         return next((str(one["id"]) for one in batches if one.get("input_file_id") in files), None)
 
 
-class AzureBatches(_ByFile):
-    """Azure's `/files` and `/batches`: a file is looked through before a batch can be made of it."""
+class TogetherBatches(AzureBatches):
+    """Together's, which are known by their files as well."""
 
-    chats, responses = "/chat/completions", "/responses"
-
-    def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
-        """Uploads the file, waits until it can be used, and makes a batch of it."""
-        file = wire.upload("/files", _file(token), lines, purpose="batch")
-        while str(file.get("status")) in ("pending", "running"):
-            wire.wait(CHECK)
-            file = wire.get(f"/files/{quote(str(file['id']), safe='')}")
-        endpoint = json.loads(lines[0])["url"]
-        batch_of = {"input_file_id": file["id"], "endpoint": endpoint, "completion_window": "24h"}
-        return str(wire.post_once("/batches", batch_of)["id"])
-
-
-class TogetherBatches(_ByFile):
-    """Together's `/files/upload` and `/batches`."""
+    upload, purpose = "/files/upload", "batch-api"
 
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as it stands in the file."""
         return {"custom_id": name, "body": body}
 
-    def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
-        """Uploads the file and makes a job of it."""
-        name = _file(token)
-        file = wire.upload("/files/upload", name, lines, purpose="batch-api", file_name=name)
-        return str(wire.post_once("/batches", {"input_file_id": file["id"], "endpoint": CHATS})["job"]["id"])
+    def batch_of(self, file: str, model: str, endpoint: str, token: str) -> dict[str, Any]:
+        """What a batch is made of."""
+        return {"input_file_id": file, "endpoint": endpoint}
 
 
 class MistralBatches(OpenAIBatches):
     """Mistral's `/files`, which are OpenAI's, and `/batch/jobs`, which are made of them."""
 
+    root, made, outputs = "/v1", "/batch/jobs", ("output_file", "error_file")
+
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as it stands in the file: the model is named by the job."""
         return {"custom_id": name, "body": {key: value for key, value in body.items() if key != "model"}}
 
-    def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
-        """Uploads the file and makes a job of it."""
-        file = wire.upload("/v1/files", _file(token), lines, purpose="batch")
-        job = {"input_files": [file["id"]], "model": model, "endpoint": CHATS, "metadata": {"vantage": token}}
-        return str(wire.post_once("/v1/batch/jobs", job)["id"])
+    def batch_of(self, file: str, model: str, endpoint: str, token: str) -> dict[str, Any]:
+        """What a job is made of."""
+        return {"input_files": [file], "model": model, "endpoint": endpoint, "metadata": {"vantage": token}}
 
     def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
         """Looks for our token among the jobs."""
-        number = 0
-        while True:
-            page = wire.get(f"/v1/batch/jobs?page_size={_PAGE}&page={number}")
+        for number in count():
+            page = wire.get(f"{self.root}{self.made}?page_size={_PAGE}&page={number}")
             jobs = page.get("data") or []
             for job in jobs:
                 if (job.get("metadata") or {}).get("vantage") == token:
                     return str(job["id"])
-            number += 1
-            if not jobs or number * _PAGE >= int(page.get("total") or 0):
-                return None
-
-    def standing(self, wire: Wire, batch: str) -> Standing:
-        """How far the job has come."""
-        job = wire.get(f"/v1/batch/jobs/{quote(batch, safe='')}")
-        status = job.get("status")
-        if status in _MISTRAL_RUNNING:
-            return Standing("running")
-        if status == "FAILED" and not (job.get("output_file") or job.get("error_file")):
-            return Standing("refused", _refused((job.get("errors") or [{}])[0]))
-        files = _contents(wire, job, "output_file", "error_file", root="/v1")
-        return Standing("ended", f"The batch has ended ({status}) without a result for this request.", files)
+            if not jobs or (number + 1) * _PAGE >= int(page.get("total") or 0):
+                break
+        return None
 
 
 _PATH: Final = "/v1/messages/batches"
@@ -202,12 +185,6 @@ _STATUSES: Final = {
 
 class AnthropicBatches(BatchProtocol):
     """`/messages/batches`."""
-
-    headers: Mapping[str, Any] = {
-        "x-api-key": "{KEY}",
-        "anthropic-version": "2023-06-01",
-        "Authorization": openai.Omit(),
-    }
 
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as it stands in a batch."""
@@ -255,18 +232,12 @@ class AnthropicBatches(BatchProtocol):
 class GeminiBatches(BatchProtocol):
     """`models/NAME:batchGenerateContent`, with the requests in the call and the results in the batch."""
 
-    headers: Mapping[str, Any] = {"x-goog-api-key": "{KEY}", "Authorization": openai.Omit()}
     largest = 18_000_000
     """Requests in a call may have 20 MB."""
 
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """A request as it stands in a batch, in the names of the interface."""
-        request: dict[str, Any] = {"contents": body["contents"]}
-        if "system_instruction" in body:
-            request["systemInstruction"] = {"parts": [{"text": body["system_instruction"]}]}
-        others = ("model", "contents", "system_instruction")
-        request["generationConfig"] = _camel({key: body[key] for key in body if key not in others})
-        return {"request": request, "metadata": {"key": name}}
+        """A request as it stands in a batch."""
+        return {"request": dict(body), "metadata": {"key": name}}
 
     def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
         """Posts the requests under our token."""
@@ -309,23 +280,6 @@ class GeminiBatches(BatchProtocol):
         code = int(error.get("code") or 0)
         status = code if code >= 400 else _GRPC.get(code, 400)
         return BatchResult(name, {"error": error}, str(error.get("message") or "no reason is given"), status)
-
-
-def _camel(data: Any) -> Any:
-    """Names as the interface has them; what a schema calls its fields is left alone.
-
-    >>> _camel({"max_output_tokens": 4, "thinking_config": {"thinking_budget": 0}})
-    {'maxOutputTokens': 4, 'thinkingConfig': {'thinkingBudget': 0}}
-    """
-    if not isinstance(data, Mapping):
-        return data
-    parts = {name: name.split("_") for name in data}
-    return {
-        first + "".join(word.title() for word in rest): data[name]
-        if name == "response_json_schema"
-        else _camel(data[name])
-        for name, (first, *rest) in parts.items()
-    }
 
 
 def _seconds(time: Any) -> float:

@@ -252,7 +252,7 @@ class _Remotely:
                     waited += patient
         except AccountError as broken:
             # Nobody else's request would go better: what is open stays open for the next start.
-            self.job.break_off(str(broken), calls)
+            self.job.break_off(broken, calls)
             return
         except TimeoutError:
             message = fault or "The endpoint did not answer."

@@ -22,8 +22,8 @@ from vantage._version import __version__
 from vantage.errors import InputError, VantageError
 from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import Ask
-from vantage.raters.models import is_remote, load_model
-from vantage.raters.models.base import ChatModel, Completion, ModelError, Unopened, note_once, require
+from vantage.raters.models import account_of, is_remote, load_model
+from vantage.raters.models.base import AccountError, ChatModel, Completion, ModelError, Unopened, note_once, require
 from vantage.raters.models.huggingface import HubTokens
 from vantage.runs.engines.local import GRACE, LocalEngine
 from vantage.runs.job import UNSTORED, Budget, Job
@@ -54,8 +54,8 @@ class WorkerReport:
     notes: list[str]
     error: str = ""
     """Why it can do nothing more, in a sentence."""
-    broken: bool = False
-    """Whether that is a fault of the account."""
+    broken: AccountError | None = None
+    """What is wrong with the account."""
     done: bool = False
 
 
@@ -134,8 +134,7 @@ class Worker(Job):
         ahead = max(2 * self._most, 2 * self._asked_for, AHEAD * len(ended))
         wants = 0 if done else max(0, ahead - len(self._handed))
         notes = list(self._model.notes) if self._model is not None else []
-        problem = self._problem or (self.tally.ended if self.broken else "")
-        return WorkerReport(ended, wants, self.tally.limit, notes, problem, self.broken, done)
+        return WorkerReport(ended, wants, self.tally.limit, notes, self._problem, self.broken, done)
 
     def _work(self, model: ChatModel) -> None:
         try:
@@ -176,7 +175,7 @@ class RayEngine:
             )
         kind, _, argument = rater.model.partition(":")
         if is_remote(rater.model):
-            return Unopened(rater.model, rater.settings)
+            return Unopened(rater.model, rater.settings, account_of(rater.model, rater.settings))
         return HubTokens(argument, **rater.settings) if kind == "hf" else rater.open()
 
     def run(self, model: ChatModel, job: Job) -> None:
@@ -326,7 +325,7 @@ class _Crew:
             note_once(self.model.notes, note)
         self.job.tally.limit = report.limit
         if report.broken:
-            self.job.break_off(report.error, ())
+            self.job.break_off(report.broken)
         elif report.error:
             raise ModelError(report.error)
 

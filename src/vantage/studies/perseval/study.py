@@ -22,7 +22,7 @@ from vantage.perspective import Split, vote
 from vantage.raters.chat import ChatRater
 from vantage.raters.encoders import load_encoder
 from vantage.raters.models.base import ModelError
-from vantage.raters.models.calibration import calibrated
+from vantage.raters.scoring import calibrated
 from vantage.raters.shots import Encode
 from vantage.raters.trained.pairs import PAIR_METHODS, fit_pairs
 from vantage.raters.trained.rater import TrainedRater

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.biased import BiasedRater
 from vantage.errors import InputError
-from vantage.raters.planted import BiasedRater
 from vantage.scales import Scale
 
 SCALE = Scale.points(1, 7)

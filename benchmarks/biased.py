@@ -1,4 +1,4 @@
-"""Raters that are biased on purpose: synthetic answers with known response biases, for tests, rehearsals and teaching.
+"""Raters that are biased on purpose: synthetic answers with known response biases, for tests and benchmarks.
 
 A `BiasedRater` knows what is true of every item and answers with a shift that depends on how the question is put. Its
 mean answer is the truth plus the shift exactly, as long as neither leaves the scale, so that an audit has something
