@@ -16,7 +16,7 @@ import vantage
 from benchmarks import calibration_rows, simulators
 from vantage import measures
 from vantage.errors import InputError
-from vantage.measures import base, find, registry
+from vantage.measures import base, find, registry, split_half
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.base import BIASED, REGISTRY, RENAMED, RESULT, measure, table
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions
@@ -63,13 +63,13 @@ def test_an_interval_without_its_own_estimate_has_a_reason() -> None:
 
 
 def test_options_that_measures_share_have_one_name_and_one_order() -> None:
-    shared = ["by", "ci", "interval", "resamples", "confidence", "seed", "kinds", "include_excluded", "include_extra"]
+    shared = ["by", "ci", "resamples", "confidence", "seed", "kinds", "include_excluded", "include_extra"]
     for name, known in registry().items():
         assert [option for option in known.options if option in shared] == [o for o in shared if o in known.options], (
             name
         )
         # `weights` are those of raters; where it once meant the penalties of disagreements, it is refused by name.
-        assert not RENAMED.keys() & known.options.keys() - {"method", "weights"}, name
+        assert not RENAMED.keys() & known.options.keys() - {"weights"}, name
         assert not {"weights", "agreement_weights"} <= known.options.keys(), name
         estimators = {"aggregate", "bands", "competence", "needed-raters", "scaling", "scaling-split-half"}
         assert "method" not in known.options or name in estimators, f"{name}: `method` names an estimator"
@@ -78,14 +78,14 @@ def test_options_that_measures_share_have_one_name_and_one_order() -> None:
 def test_the_options_of_intervals_are_those_of_the_bootstrap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vantage.measures.base.REGISTRY", dict(REGISTRY))
 
-    @measure("plain-mean", "means")
+    @measure("plain-mean", "means", interval=("raters", "sources"))
     def plain_mean(data: Judgments, *, by: By = (), **resampling: Unpack[IntervalOptions]) -> pl.DataFrame:
         """A mean."""
         return table([{"estimate": Bootstrap(**resampling, over=OVER).confidence, "items": len(str(data)), "by": by}])
 
     known = base.REGISTRY["plain-mean"]
     defaults = {field.name: field.default for field in fields(Bootstrap)}
-    own = [*IntervalOptions.__annotations__]
+    own = [name for name in IntervalOptions.__annotations__ if name != "weights"]
     assert [*known.options][: len(own) + 1] == ["by", *own]
     assert all(known.options[name].default == defaults[name] for name in own)
     assert known.choices["ci"] == OVER
@@ -102,8 +102,8 @@ def test_any_two_options_come_in_the_same_order_in_all_measures() -> None:
 
 
 def test_an_option_under_its_old_name_says_the_new_one() -> None:
-    with pytest.raises(InputError, match="it is now 'interval'"):
-        alpha([[1, 2], [1, 2]], level="nominal", method="bca")  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="it is now 'splits'"):
+        split_half([[1, 2], [1, 2]], iterations=10)  # type: ignore[call-overload]
 
 
 def _judged(seed: int = 0) -> pl.DataFrame:
@@ -153,7 +153,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "rater-matrix": {"ci": "items"},
     "rationale-agreement": {"metric": "rouge-l"},
     "rationale-similarity": {"encode": lambda texts: np.array([[len(text), text.count("1")] for text in texts])},
-    "regress": {"on": "genre", "data": _judged().with_columns(genre=pl.col("item").str.slice(1).cast(pl.Int64) % 2)},
     "scaling": {"data": calibration_rows.compared(0, 12)},
     "scaling-split-half": {"data": calibration_rows.compared(0, 12), "splits": 5},
     "whose-label": {"traits": "trait", "permutations": 9},

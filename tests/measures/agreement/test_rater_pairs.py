@@ -76,7 +76,7 @@ def test_kappa_equals_the_definition(table: Table) -> None:
             undefined += 1
         else:
             kappas.append((np.mean(x == y) - expected) / (1 - expected))
-    row = cohen(table, resamples=10).row(0, named=True)
+    row = cohen(table).row(0, named=True)
     assert (row["pairs"], row["pairs_undefined"]) == (len(kappas), undefined)
     if kappas:
         assert row["estimate"] == pytest.approx(np.mean(kappas), abs=1e-9)
@@ -92,7 +92,7 @@ def test_order_of_rows_does_not_matter(table: Table, seed: int) -> None:
     frame = pl.DataFrame({"item": item, "rater": rater, "value": table[rater, item]})
     moved = frame.sample(fraction=1, shuffle=True, seed=seed)
     for measure in (cohen, scott):
-        first, second = (measure(f, resamples=10).row(0, named=True) for f in (frame, moved))
+        first, second = (measure(f).row(0, named=True) for f in (frame, moved))
         for bound in ("estimate", "low", "high"):
             assert first[bound] == pytest.approx(second[bound], abs=1e-12)
 
@@ -107,7 +107,7 @@ def test_rater_matrix_equals_the_peers() -> None:
         "difference": lambda x, y: np.mean(np.abs(x - y)),
     }
     for name, peer in peers.items():
-        rows = rater_matrix(table, statistic=name, ci="items", resamples=200).rows(named=True)  # type: ignore[call-overload]
+        rows = rater_matrix(table, statistic=name, ci="items").rows(named=True)  # type: ignore[call-overload]
         assert [(row["rater_a"], row["rater_b"]) for row in rows] == list(combinations(range(5), 2))
         for row in rows:
             x, y = table[row["rater_a"]], table[row["rater_b"]]
@@ -156,7 +156,7 @@ def test_a_mean_over_pairs_that_share_few_items_gives_the_reason_of_its_bias() -
     sparse[:, 12:] = N
     for coefficient, least in ((cohen, 10), (scott, 30)):
         assert coefficient(answers, ci="none")["reason"][0] is None
-        row = coefficient(sparse, ci="items", resamples=20).row(0, named=True)
+        row = coefficient(sparse, ci="items").row(0, named=True)
         assert row["low"] <= row["estimate"] <= row["high"]
         assert row["reason"].startswith(f"half of the pairs of raters share fewer than {least} items")
         assert coefficient(sparse[:2], ci="none")["reason"][0] is None, "two raters are no mean over pairs"

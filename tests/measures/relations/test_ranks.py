@@ -146,12 +146,11 @@ def test_each_person_may_be_the_reference() -> None:
     assert found["first_score"].to_list() == pytest.approx(expected["first_score"].to_list())
 
 
-def test_row_order_does_not_matter_and_bca_is_there() -> None:
+def test_row_order_does_not_matter() -> None:
     table, gold = judgments()
     shuffled = table.sample(fraction=1, shuffle=True, seed=2)
     plain, mixed = (ranks(t, reference=gold, resamples=40).drop("options") for t in (table, shuffled))
     assert plain.rows() == mixed.rows()
-    assert ranks(table, reference=gold, resamples=200, interval="bca")["low"][0] is not None
 
 
 def test_systems_of_one_condition_are_not_ranked() -> None:

@@ -21,7 +21,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.counts import FEW, Counts, Moments, centre, quotient
-from vantage.measures.intervals import OVER, Bootstrap, Limits, WeightedIntervalOptions
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Limits
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
@@ -61,14 +61,16 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
     )
 
 
-@measure("alpha", family="agreement", view=VIEW, powered=Powered(_contributions))
+@measure(
+    "alpha", family="agreement", view=VIEW, powered=Powered(_contributions), interval=("raters", "sources", "weights")
+)
 def alpha(
     data: Judgments,
     *,
     by: By = (),
     level: Level | None = None,
     distance: Distance | None = None,
-    **resampling: Unpack[WeightedIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Krippendorff's alpha at nominal, ordinal, interval or ratio level, or for a distance of your own.
 
@@ -86,13 +88,12 @@ def alpha(
         by: Columns of judgments, items or raters; one row per group.
         level: Level of measurement; by default that of the question's scale.
         distance: Squared differences of your own, instead of a level.
-        ci: What the interval is over: items, which are resampled; raters, who are left out in turn; both (see
-            `vantage.measures.rater_variance`); or none. "auto" is both where at least ten raters judged several items
-            each, otherwise items; `over` says which.
-        interval: "percentile", or "bca" for items.
-        resamples: How many resamples to draw.
+        ci: What the interval is over: items, raters, or both, which are left out in turn; or none. "auto" is both
+            where at least four raters judged several items each, otherwise items; `over` says which.
+        sources: The column of items that were drawn together (docs/measures.md).
+        resamples: In how many groups at most items are left out.
         confidence: Coverage of the interval.
-        seed: Seed of the resampling. The interval does not depend on the order of the rows.
+        seed: Of the groups. The interval does not depend on the order of the rows.
         weights: Weights of raters: agreement of two people drawn by them (docs/population.md).
 
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.

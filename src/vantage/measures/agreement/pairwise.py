@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts
-from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions, WeightedIntervalOptions
+from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions
 from vantage.measures.kernel import Statistic
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import ALONE, By, Floats, Judgments
@@ -57,14 +57,14 @@ DIFFERENCE_VIEW: Final = View(
 )
 
 
-@measure("difference", family="agreement", view=DIFFERENCE_VIEW)
+@measure("difference", family="agreement", view=DIFFERENCE_VIEW, interval=("raters", "sources", "weights"))
 def difference(
     data: Judgments,
     *,
     by: By = (),
     sd: Literal["sample", "population"] = "sample",
     over: Literal["items", "pairs"] = "items",
-    **resampling: Unpack[WeightedIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """How far apart the raters of an item are: mean absolute difference and standard deviation.
 
@@ -130,7 +130,7 @@ FEW_ANSWERS: Final = 10
 TOO_LONG: Final = "fewer raters are unanimous more easily, and leaving raters out may make the interval too long"
 
 
-@measure("unanimity", family="agreement", view=UNANIMITY_VIEW)
+@measure("unanimity", family="agreement", view=UNANIMITY_VIEW, interval=("raters", "sources"))
 def unanimity(
     data: Judgments, *, by: By = (), coarse: bool | Literal["sign"] = False, **resampling: Unpack[IntervalOptions]
 ) -> pl.DataFrame:

@@ -69,7 +69,7 @@ COHEN_VIEW: Final = agreement_view(
 )
 
 
-@measure("cohen", family="agreement", view=COHEN_VIEW, follows=True)
+@measure("cohen", family="agreement", view=COHEN_VIEW, follows=True, interval=("raters", "sources"))
 def cohen(
     data: Judgments,
     *,
@@ -105,7 +105,7 @@ SCOTT_VIEW: Final = agreement_view(
 )
 
 
-@measure("scott", family="agreement", view=SCOTT_VIEW, follows=True)
+@measure("scott", family="agreement", view=SCOTT_VIEW, follows=True, interval=("raters", "sources"))
 def scott(
     data: Judgments,
     *,
@@ -144,7 +144,6 @@ def rater_matrix(
     agreement_weights: Literal["linear", "quadratic"] | None = None,
     min_items: int = 1,
     ci: Literal["items", "none"] = "none",
-    resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
@@ -158,7 +157,7 @@ def rater_matrix(
     >>> rater_matrix(votes).select("rater_a", "rater_b", "estimate").rows()
     [('a', 'b', 0.666...)]
     """
-    bootstrap = Bootstrap(ci, "percentile", resamples, confidence, seed)
+    bootstrap = Bootstrap(ci, confidence=confidence, seed=seed)
     rows: list[dict[str, Any]] = []
     for group in groups(data, by):
         if len(group.frame) and group.scale is not None and statistic not in ("agreement", "kappa"):

@@ -243,7 +243,7 @@ def scaling(
     [('p', 2, 1.0), ('r', 1, 0.5), ('q', 0, 0.0)]
     """
     _check(prior)
-    bootstrap = Resampling(ci, "auto", resamples, confidence, seed, OVER)
+    bootstrap = Resampling(ci, resamples, confidence, seed, OVER)
     rows: list[dict[str, Any]] = []
     for row, made in compared(data, by, worst):
         if not made.names:

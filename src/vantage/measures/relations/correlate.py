@@ -12,7 +12,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import CORRELATIONS, ItemIntervalOptions
+from vantage.measures.intervals import CORRELATIONS, IntervalOptions
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
 from vantage.measures.powered.contributions import Contribution, ModelAnswers
@@ -106,7 +106,7 @@ def correlate(
     aggregate: Literal["mean", "median"] = "mean",
     rounding: Rounding = "none",
     correction: Correction = "none",
-    **resampling: Unpack[ItemIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Correlations of item scores between every two questions, and of each question with outside columns.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vantage.corpora import MODELS, PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import RANKS, ItemIntervalOptions
+from vantage.measures.intervals import RANKS, IntervalOptions
 from vantage.measures.parts import Rounding, counts, names, partitioned, scale_of, scales_of, two_values
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column, judgments_frame
@@ -73,7 +73,7 @@ def ranks(
     people: Sequence[str] | None = None,
     match: By = ("item", "question"),
     per: Literal["all", "system", "pair", "resample"] = "all",
-    **resampling: Unpack[ItemIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Rank correlation of systems between two conditions, with the bootstrap distribution over items.
 

@@ -11,7 +11,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts
-from vantage.measures.intervals import OVER, Bootstrap, WeightedPercentileOptions, doubted
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, doubted
 from vantage.measures.kernel import Statistic
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_variance import several_items
@@ -40,14 +40,14 @@ VIEW: Final = View(
 )
 
 
-@measure("needed-raters", "reliability", view=VIEW)
+@measure("needed-raters", "reliability", view=VIEW, interval=("raters", "weights"))
 def needed_raters(
     data: Judgments,
     *,
     by: By = (),
     target: float = 0.8,
     up_to: int = 10,
-    **resampling: Unpack[WeightedPercentileOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """The reliability of the mean of k = 1, 2 … `up_to` raters, and the smallest k that reaches `target`.
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, blocks, doubted, percentile
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, blocks, doubted, percentile
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical, groups, paired
@@ -58,7 +58,7 @@ VIEW: Final = View(
 )
 
 
-@measure("split-half", "reliability", view=VIEW)
+@measure("split-half", "reliability", view=VIEW, interval=("raters",))
 def split_half(
     data: Judgments,
     *,
@@ -68,7 +68,7 @@ def split_half(
     aggregate: Average = "mean",
     spearman_brown: bool = False,
     splits: int = 1000,
-    **resampling: Unpack[PercentileOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Split-half reliability: the correlation of two random halves of the answers, over many splits.
 

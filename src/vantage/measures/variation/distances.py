@@ -51,7 +51,7 @@ VIEW: Final = View(
 )
 
 
-@measure("distance", "variation", view=VIEW)
+@measure("distance", "variation", view=VIEW, interval=("raters", "sources"))
 def distance(
     data: Judgments,
     *,
@@ -87,7 +87,7 @@ def distance(
     pooled over everything that `match` does not name. Items that only one group answered are left out;
     their judgments are counted as `one_sided`.
 
-    `ci` resamples items, leaves out raters of either group, or both.
+    `ci` leaves out items, raters of either group, or both.
 
     Few answers make any two groups differ. Where raters belong to one group each, `chance` is what the same people
     give when they are dealt at random into groups of these sizes, on average over `relabellings`; `excess` is the
