@@ -14,12 +14,11 @@ from vantage.measures.audits.g_study import Show
 from vantage.measures.base import Measure as Measure, only_reason as only_reason
 from vantage.measures.comparisons.scores import Scoring
 from vantage.measures.counts import Counts as Counts
-from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, ItemIntervalOptions, LIMITS as LIMITS, Over, PercentileOptions, PlainIntervalOptions, Resampled, SHARES as SHARES, SourceOptions, Spread as Spread, WeightedIntervalOptions, WeightedPercentileOptions, WeightedSourceOptions, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, student as student, student_interval as student_interval, welch as welch, wilson as wilson
+from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, LIMITS as LIMITS, Over, Resampled, SHARES as SHARES, Spread as Spread, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, student as student, student_interval as student_interval, welch as welch, wilson as wilson
 from vantage.measures.kernel import Answers as Answers, spread_of as spread_of
 from vantage.measures.kinds import Kinds, selected as selected
 from vantage.measures.models.explain import Family, Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow, Unconnected
-from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction, adjusted as adjusted, permutation_p as permutation_p, share_beyond as share_beyond
 from vantage.measures.option_text import parse_options as parse_options, parse_words as parse_words, values_of as values_of
 from vantage.measures.panels.panel import Show as PanelShow, with_panel as with_panel
@@ -58,13 +57,6 @@ class Whose(TypedDict, total=False):
     include_excluded: bool
     include_extra: bool
 class Interval(IntervalOptions, Whose): ...
-class ItemInterval(ItemIntervalOptions, Whose): ...
-class Percentile(PercentileOptions, Whose): ...
-class PlainInterval(PlainIntervalOptions, Whose): ...
-class Source(SourceOptions, Whose): ...
-class WeightedInterval(WeightedIntervalOptions, Whose): ...
-class WeightedPercentile(WeightedPercentileOptions, Whose): ...
-class WeightedSource(WeightedSourceOptions, Whose): ...
 def alpha(
     data: Judgments,
     *,
@@ -72,7 +64,7 @@ def alpha(
     level: Level | None = ...,
     distance: Distance | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[WeightedInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def fleiss(
     data: Judgments,
@@ -119,7 +111,6 @@ def rater_matrix(
     agreement_weights: Literal['linear', 'quadratic'] | None = ...,
     min_items: int = ...,
     ci: Literal['items', 'none'] = ...,
-    resamples: int = ...,
     confidence: float = ...,
     seed: int = ...,
     **shared: Unpack[Whose],
@@ -131,7 +122,7 @@ def pairwise(
     coarse: bool | Literal['sign'] = ...,
     over: Literal['items', 'pairs'] = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[WeightedInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
@@ -139,7 +130,7 @@ def difference(
     by: By = ...,
     sd: Literal['sample', 'population'] = ...,
     over: Literal['items', 'pairs'] = ...,
-    **shared: Unpack[WeightedInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def unanimity(
     data: Judgments,
@@ -169,7 +160,7 @@ def set_alpha(
     *,
     by: By = ...,
     distance: RecodedDistance = ...,
-    **shared: Unpack[Source],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def split_half(
     data: Judgments,
@@ -180,7 +171,7 @@ def split_half(
     aggregate: Average = ...,
     spearman_brown: bool = ...,
     splits: int = ...,
-    **shared: Unpack[Percentile],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def needed_raters(
     data: Judgments,
@@ -188,7 +179,7 @@ def needed_raters(
     by: By = ...,
     target: float = ...,
     up_to: int = ...,
-    **shared: Unpack[WeightedPercentile],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def rater_quality(
     data: Judgments,
@@ -249,7 +240,7 @@ def entropy(
     opt_outs: bool = ...,
     per: Per = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[WeightedInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def ambiguity(
     data: Judgments,
@@ -299,7 +290,7 @@ def refusals(
     data: Judgments,
     *,
     by: By = ...,
-    **shared: Unpack[Source],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def accuracy(
     data: Judgments,
@@ -318,7 +309,7 @@ def accuracy(
     match: By = ...,
     per: Literal['mean', 'person'] = ...,
     skill: bool = ...,
-    **shared: Unpack[PlainInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def confusion(
     data: Judgments,
@@ -341,13 +332,13 @@ def calibration(
     bins: int = ...,
     match: By = ...,
     per: Literal['score', 'bin'] = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def defensible(
     data: Judgments,
     *,
     per: Literal['score', 'answer'] = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def error_gaps(
     data: Judgments,
@@ -370,7 +361,7 @@ def expectations(
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
     per: Literal['score', 'item'] = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def mean(
     data: Judgments,
@@ -380,7 +371,7 @@ def mean(
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[WeightedSource],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def prevalence(
     data: Judgments,
@@ -391,7 +382,7 @@ def prevalence(
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[WeightedSource],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def correlate(
     data: Judgments,
@@ -404,7 +395,7 @@ def correlate(
     rounding: Rounding = ...,
     correction: Correction = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def ranks(
     data: Judgments,
@@ -425,7 +416,7 @@ def ranks(
     people: Sequence[str] | None = ...,
     match: By = ...,
     per: Literal['all', 'system', 'pair', 'resample'] = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def compare(
     data: Judgments,
@@ -568,21 +559,6 @@ def dif(
     confidence: float = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
-def regress(
-    data: Judgments,
-    *,
-    by: By = ...,
-    on: By,
-    question: str | None = ...,
-    family: RegressFamily = ...,
-    value: float | str | None = ...,
-    probability: str | None = ...,
-    ci: Over = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Whose],
-) -> pl.DataFrame: ...
 def alt_test(
     data: Judgments,
     *,
@@ -601,7 +577,7 @@ def alt_test(
     match: By = ...,
     traits: Sequence[str] | None = ...,
     per: Literal['model', 'person'] = ...,
-    **shared: Unpack[PlainInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def panel(
     data: Judgments,
@@ -632,7 +608,7 @@ def rationale_agreement(
     draws: int = ...,
     writer: Writer = ...,
     with_itself: bool = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def rationale_similarity(
     data: Judgments,
@@ -647,7 +623,7 @@ def rationale_similarity(
     encode: Encode | None = ...,
     bertscore: Score | None = ...,
     draws: int = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def rationale_form(
     data: Judgments,
@@ -655,7 +631,7 @@ def rationale_form(
     by: By = ...,
     properties: Sequence[str] = ...,
     source: str = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def population(
     data: Judgments,

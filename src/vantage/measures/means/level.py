@@ -23,6 +23,7 @@ from vantage.measures.parts import (
     names,
     of_group,
     refuse_nominal,
+    scale_of,
     scales_of,
     two_values,
 )
@@ -30,7 +31,7 @@ from vantage.measures.powered.contributions import Contribution, ModelAnswers
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS
-from vantage.measures.ratings import UNIT, By, Floats, Ints, Judgments, judgments_frame, one_scale
+from vantage.measures.ratings import UNIT, By, Floats, Ints, Judgments, judgments_frame
 from vantage.measures.resampling import ratio
 from vantage.measures.sources import CountedGroup, counted_groups
 from vantage.measures.statistic import NOBODY, contribution
@@ -129,9 +130,9 @@ class Coded:
 
         return Statistic(rows, ratio if self.compared is None else _difference, limits)
 
-    def problem(self, key: Mapping[str, Any], over: str | None, *, asked: bool) -> str | None:
+    def problem(self, held: pl.DataFrame, over: str | None, *, asked: bool) -> str | None:
         """Why the difference between two groups of raters has no interval, if so."""
-        answered = of_group(self.frame, key).drop_nulls("value")
+        answered = held.drop_nulls("value")
         if self.compared is None or not constant_within(answered, "__side", ["rater"]):
             return None
         if answered.group_by(UNIT).agg(pl.col("__side").n_unique())["__side"].max() == 1:
@@ -309,17 +310,18 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Bootstrap) -
     coded = Coded.of(judgments_frame(data, list(dict.fromkeys([*columns, *extra]))), options)
     rows: list[dict[str, Any]] = []
     for group, chosen in counted_groups(coded.frame, by, how):
-        scale = one_scale(group.questions, scales, group.key) if scales and group.questions else None
+        held = of_group(coded.frame, group.key)
+        scale = scale_of(held, scales, group.key)
         row = {**group.row, "note": None, "scale": None if scale is None else scale.describe()}
         row["between"] = None if coded.compared is None else "{} − {}".format(*coded.compared)
         given, code = coded.value[group.counts.values.astype(np.int64)], None
         if "value" in options:
             code = code_of(options["value"], scale, given)
         else:
-            refuse_nominal(scale, group.questions, "a mean")
+            check_level(scale, held, "a mean")
         limits = _limits(scale, given, code, options["between"])
         row |= group.estimated(coded.statistic(group.counts.values, code, limits), chosen, NOBODY)
-        problem = coded.problem(group.key, row.get("over"), asked=how.ci != "auto")
+        problem = coded.problem(held, row.get("over"), asked=how.ci != "auto")
         if problem is not None:
             row |= {**dict.fromkeys(("low", "high", "over")), "reason": problem.format(options["between"])}
         rows.append(row)
