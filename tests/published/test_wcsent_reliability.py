@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 from vantage.measures.aggregation.labels import aggregate, bands
-from vantage.measures.reliability.needed_raters import needed_raters
-from vantage.measures.reliability.rater_quality import rater_quality
-from vantage.measures.reliability.split_half import split_half
+from vantage.measures.variance.needed_raters import needed_raters
+from vantage.measures.variance.rater_quality import rater_quality
+from vantage.measures.variance.split_half import split_half
 
 pytestmark = pytest.mark.data
 

@@ -33,10 +33,10 @@ from vantage.measures.rationale.topics import topics as topics
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, midranks as midranks, p_value as p_value, weighted_correlation as weighted_correlation
 from vantage.measures.relations.groups import Over as GroupsOver
 from vantage.measures.relations.ranks import Rank
-from vantage.measures.reliability.rater_quality import Correlation as RaterQualityCorrelation
-from vantage.measures.reliability.split_half import Average, Correlation, Split
-from vantage.measures.reliability.variance_design import VarianceDesign as VarianceDesign
-from vantage.measures.reliability.variance_draws import variance_draws as variance_draws
+from vantage.measures.variance.rater_quality import Correlation as RaterQualityCorrelation
+from vantage.measures.variance.split_half import Average, Correlation, Split
+from vantage.measures.variance.variance_design import VarianceDesign as VarianceDesign
+from vantage.measures.variance.variance_draws import variance_draws as variance_draws
 from vantage.measures.resampling import Resampling as Resampling, difference_with_interval as difference_with_interval, item_codes as item_codes, mean_with_interval as mean_with_interval, named as named, per_item as per_item, ratio as ratio, several_with_intervals as several_with_intervals
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vantage.errors import InputError
 from vantage.measures.agreement.intraclass import FORMS, icc
-from vantage.measures.reliability.components import components
+from vantage.measures.variance.components import components
 
 N = float("nan")
 SHROUT_FLEISS = [  # Shrout and Fleiss (1979), table 2: four judges, six targets

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import norm
 
 from benchmarks.audit import PRESENTATIONS, SCALE
-from tests.measures.reliability.test_reml import draws
+from tests.measures.variance.test_reml import draws
 from vantage.errors import InputError
 from vantage.measures.audits.g_study import g_study
 from vantage.raters.planted import BiasedRater

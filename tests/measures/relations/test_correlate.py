@@ -15,7 +15,7 @@ from vantage.instruments import Instrument
 from vantage.measures.ratings import judgments_frame
 from vantage.measures.relations.correlate import correlate
 from vantage.measures.relations.correlations import CORRELATIONS
-from vantage.measures.reliability.variance_design import VarianceDesign
+from vantage.measures.variance.variance_design import VarianceDesign
 from vantage.scales import Scale
 
 PEERS: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}

@@ -18,8 +18,7 @@ from vantage.measures.intervals import OVER, Bootstrap, Bounds, Over, doubted
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, canonical, groups
-from vantage.measures.reliability.variance_design import VarianceDesign
-from vantage.measures.reliability.variance_draws import SEVERAL, interval_of, variance_draws
+from vantage.measures.variance.variances import SEVERAL, VarianceDesign, interval_of, variance_draws
 
 FORMS: Final = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 FEW_ITEMS: Final = "fewer than two items have answers"
@@ -53,7 +52,7 @@ def icc(data: Judgments, *, by: By = (), ci: Over = "auto", confidence: float = 
     Items may have different numbers of answers; *k* is then n₀ = (N − Σnᵢ²/N)/(m − 1) and the interval of the
     one-way forms an approximation (Donner 1986). Where not every rater gave one answer to every item, the two-way
     forms come from the variance components of restricted maximum likelihood, σ²ᵢ/(σ²ᵢ + σ²ᵣ + σ²ₑ) and
-    σ²ᵢ/(σ²ᵢ + σ²ₑ), with intervals from `vantage.measures.reliability.variance_draws`.
+    σ²ᵢ/(σ²ᵢ + σ²ₑ), with intervals from `vantage.measures.variance.variances`.
 
     Intervals of complete tables come from the F distribution (McGraw and Wong 1996), which takes all raters for
     equally good. Where there are ten or more, those of ICC(1,·) and ICC(2,·) come from the draws, which know how much
@@ -273,8 +272,7 @@ class IntraclassVariances:
         design = VarianceDesign.of(group.frame)
         if design.problem() is not None:
             return cls(None, design, k, ci, seed)
-        variances = design.likeliest() if np.ptp(design.value) > 0 else np.zeros(3)
-        return cls(_three(variances[None])[0], design, k, ci, seed)
+        return cls(_three(design.variances[None])[0], design, k, ci, seed)
 
     @property
     def known(self) -> bool:

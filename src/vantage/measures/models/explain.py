@@ -25,7 +25,6 @@ from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import SAMPLED, By, Floats, Ints, ItemSources, Judgments, has_column, on_repeats
 from vantage.measures.relations.groups import GroupAnalysis, trait_scales
-from vantage.measures.reliability.variance_design import Factor, VarianceDesign
 from vantage.scales import show_code
 
 Family: TypeAlias = Literal["auto", "gaussian", "ordinal", "binary"]
@@ -240,18 +239,7 @@ class Explanation:
         if isinstance(self._model, Cumulative):
             start = np.array([1.0 if name == "item" else 0.4 for name in self.ready.codes])
             return self._model.fit(start, columns)
-        return self._model.fit(self._moments)
-
-    @cached_property
-    def _moments(self) -> Floats:
-        """Relative standard deviations by the method of moments, from which the search begins."""
-        value, codes = self.ready.frame["value"].to_numpy(), list(self.ready.codes.values())
-        whole = np.all([code >= 0 for code in codes], axis=0)
-        factors = [Factor.of(name, code[whole], False) for name, code in self.ready.codes.items()]
-        variances = np.nan_to_num(
-            VarianceDesign(value[whole] - value[whole].mean(), factors).variances, nan=float(value.var())
-        )
-        return np.sqrt(np.clip(variances[:-1], 0, None) / max(float(variances[-1]), 1e-3 * float(value.var())))
+        return self._model.fit(np.ones(len(self.ready.codes)))
 
     def mean(self, how: _How) -> list[dict[str, Any]]:
         """The row of the mean answer."""

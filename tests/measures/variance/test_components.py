@@ -14,8 +14,8 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.ratings import judgments_frame
-from vantage.measures.reliability.components import components
-from vantage.measures.reliability.variance_design import VarianceDesign
+from vantage.measures.variance.components import components
+from vantage.measures.variance.variance_design import VarianceDesign
 from vantage.scales import Scale
 
 

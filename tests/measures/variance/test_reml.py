@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import norm
 
 from vantage.measures.ratings import Floats, judgments_frame
-from vantage.measures.reliability.components import components
-from vantage.measures.reliability.needed_raters import needed_raters
-from vantage.measures.reliability.split_half import split_half
-from vantage.measures.reliability.variance_design import VarianceDesign
+from vantage.measures.variance.components import components
+from vantage.measures.variance.needed_raters import needed_raters
+from vantage.measures.variance.split_half import split_half
+from vantage.measures.variance.variance_design import VarianceDesign
 
 GOLDEN = json.loads((Path(__file__).parent / "reml_golden.json").read_text(encoding="utf-8"))
 

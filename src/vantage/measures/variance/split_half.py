@@ -24,7 +24,7 @@ from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical, groups, paired
 from vantage.measures.relations.correlations import midranks
-from vantage.measures.reliability.variance_draws import OneRater
+from vantage.measures.variance.one_rater import OneRater
 
 Bools: TypeAlias = NDArray[np.bool_]
 Split = Literal["annotations", "raters"]

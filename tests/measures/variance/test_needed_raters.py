@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from vantage import InputError
 from vantage.measures.intervals import Spread, interval
-from vantage.measures.reliability.components import components, d_study
-from vantage.measures.reliability.needed_raters import needed_raters, raters_for
-from vantage.measures.reliability.variance_draws import stepped_up
+from vantage.measures.variance.components import components, d_study
+from vantage.measures.variance.needed_raters import needed_raters, raters_for
+from vantage.measures.variance.variance_draws import stepped_up
 
 SHROUT_FLEISS_1979 = np.array([[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]])
 """Table 2 of Shrout and Fleiss (1979): four judges (rows) and six targets."""
