@@ -44,7 +44,7 @@ TOLERANCE: Final = 1e-10
 """How far an estimate may be from the one that was kept, as a share of it: processors round sums differently."""
 SEARCHED: Final = 1e-6
 """The same for the other numbers, many of which are where a search for variances ended."""
-FITTED: Final = ("population",)
+FITTED: Final = ("population", "icc", "reliability", "explain")
 """Measures whose estimates are where a search ended too."""
 SMALL: Final = {"resamples": 200, "permutations": 200, "splits": 100, "relabellings": 20, "seed": 0}
 """The options that make a case quick and repeatable, where a measure takes them."""
@@ -251,7 +251,7 @@ def second() -> pl.DataFrame:
 
 CORPORA: Final = {made.__name__: made for made in (gaps, models, nominal, best_worst, sets, presented, second)}
 OWN: Final = {"scaling": "best_worst", "scaling-split-half": "best_worst", "set-alpha": "sets", "audit": "presented",
-              "g-study": "presented", "balanced-gain": "presented", "expectations": "gaps",
+              "balanced-gain": "presented", "expectations": "gaps",
               "defensible": "second"}  # fmt: skip
 """Measures that need a table of their own."""
 
@@ -279,7 +279,7 @@ NEEDED: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "prevalence": ({"value": 1.0},),
     "explain": ({"traits": "home"},),
     "correlate": ({}, {"outside": "length"}),
-    "components": ({}, {"trait": "home"}),
+    "reliability": ({}, {"show": "components"}, {"show": "components", "trait": "home"}),
     "mean": ({}, {"between": "home"}),
     "alpha": ({}, {"level": "interval"}, {"level": "nominal"}),
     "entropy": ({}, {"per": "item"}),

@@ -71,7 +71,7 @@ def test_options_that_measures_share_have_one_name_and_one_order() -> None:
         # `weights` are those of raters; where it once meant the penalties of disagreements, it is refused by name.
         assert not RENAMED.keys() & known.options.keys() - {"weights"}, name
         assert not {"weights", "agreement_weights"} <= known.options.keys(), name
-        estimators = {"aggregate", "bands", "competence", "needed-raters", "scaling", "scaling-split-half"}
+        estimators = {"aggregate", "bands", "competence", "scaling", "scaling-split-half"}
         assert "method" not in known.options or name in estimators, f"{name}: `method` names an estimator"
 
 
@@ -199,12 +199,12 @@ def test_a_default_over_less_than_both_says_why(name: str) -> None:
 
 
 def test_an_interval_that_a_measure_does_not_have_is_refused() -> None:
-    for name in ("g-study", "correlate", "calibration", "panel"):
+    for name in ("correlate", "calibration", "panel"):
         with pytest.raises(InputError, match="there is no interval over 'raters'"):
             registry()[name].function(_judged(), ci="raters", **OPTIONS["panel"] if name == "panel" else {})
 
 
-@pytest.mark.parametrize("name", ["alpha", "fleiss", "pairwise", "unanimity", "icc", "split-half", "needed-raters"])
+@pytest.mark.parametrize("name", ["alpha", "fleiss", "pairwise", "unanimity", "icc", "split-half"])
 def test_answers_that_a_rater_gave_twice_are_named(name: str) -> None:
     once = pl.DataFrame(
         {"item": [*"abcd"] * 3, "rater": [*"xxxxyyyyzzzz"], "value": [1, 2, 3, 1, 2, 2, 1, 3, 3, 1, 1, 2]}

@@ -77,7 +77,6 @@ COEFFICIENTS: dict[str, tuple[Estimate, pl.DataFrame, dict[str, Any], int]] = {
     "deviation, population": (vantage.measures.difference, in_twos(), {"sd": "population"}, 1),
     "cohen": (vantage.measures.cohen, one(crowd()), {}, 0),
     "cohen, weighted": (vantage.measures.cohen, one(crowd()), {"agreement_weights": "quadratic"}, 0),
-    "scott": (vantage.measures.scott, one(crowd()), {}, 0),
     "entropy": (vantage.measures.entropy, one(crowd()), {"base": "bits"}, 0),
     "entropy, in twos": (vantage.measures.entropy, in_twos(), {}, 0),
     "entropy, opt-outs": (vantage.measures.entropy, doubtful(one(crowd())), {"opt_outs": True}, 0),
@@ -119,7 +118,7 @@ LIMITS_OF: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("pairwise", "unanimity", "unanimity on one value", "ambiguity", "split items"), SHARES),
     **dict.fromkeys(("opposed items", "alternative annotator test", "accuracy"), SHARES),
     "alpha": (-np.inf, 1.0),
-    **dict.fromkeys(("fleiss", "randolph", "ac1", "cohen", "scott"), (-1.0, 1.0)),
+    **dict.fromkeys(("fleiss", "randolph", "ac1", "cohen"), (-1.0, 1.0)),
     **dict.fromkeys(("difference", "deviation", "entropy"), (0.0, np.inf)),
 }
 
@@ -143,7 +142,7 @@ def test_over_raters_equals_the_jackknife_of_the_measure(name: str) -> None:
     assert (found[low], found[high]) == pytest.approx(expected, abs=1e-9)
 
 
-KERNEL = [name for name in COEFFICIENTS if name.split(",")[0] not in ("cohen", "scott", "entropy", "ambiguity")]
+KERNEL = [name for name in COEFFICIENTS if name.split(",")[0] not in ("cohen", "entropy", "ambiguity")]
 
 
 def left_out(frame: pl.DataFrame, columns: list[str]) -> list[pl.DataFrame]:
@@ -175,7 +174,7 @@ def test_over_both_equals_what_is_left_without_items_raters_and_answers(name: st
     assert found["over"] == ("both" if source is None else "sources and raters")
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "scott"])  # whose pairs share too few items
+@pytest.mark.parametrize("name", list(CASES))
 def test_over_both_is_not_shorter_than_over_items_and_auto_says_what_it_took(name: str) -> None:
     function, frame, options, row = CASES[name]
     of = "advantage_" if function is vantage.measures.alt_test else ""
@@ -209,7 +208,7 @@ def measure(name: str) -> Estimate:
     return function
 
 
-MEASURES = ("fleiss", "randolph", "ac1", "pairwise", "difference", "cohen", "scott", "opt-outs", "entropy", "ambiguity")
+MEASURES = ("fleiss", "randolph", "ac1", "pairwise", "difference", "cohen", "opt-outs", "entropy", "ambiguity")
 
 
 def several_people(seed: int = 0, raters: int = 6, items: int = 30) -> pl.DataFrame:
@@ -321,7 +320,7 @@ def test_left_to_itself_a_measure_is_resampled_over_both_from_four_raters_on(nam
     assert rows["auto"].select("low", "high").equals(rows["both"].select("low", "high"))
     assert rows["items"]["over"].to_list() == ["items"] * len(rows["items"])
     # Means over pairs of raters have no interval of their own accord where half of the pairs share one item.
-    for table in (few,) if name in ("cohen", "scott") else (few, one_item_each):
+    for table in (few,) if name == "cohen" else (few, one_item_each):
         left = measure(name)(table, **options)
         assert left["over"].to_list() == ["items"] * len(left)
     assert measure(name)(ten, ci="none", **{k: v for k, v in options.items() if k != "resamples"})["over"].null_count()
@@ -346,11 +345,10 @@ def test_the_interval_of_a_mean_kappa_holds_it_where_pairs_share_few_items() -> 
     item = np.repeat(np.arange(150), 4)
     rater = np.concatenate([rng.choice(25, 4, replace=False) for _ in range(150)])
     value = np.digitize(rng.normal(size=150)[item] + rng.normal(size=600), [-1, 0, 1])
-    for kappa in (vantage.measures.cohen, vantage.measures.scott):
-        frame = pl.DataFrame({"item": item, "rater": rater, "value": value})
-        row = kappa(frame, ci="both", resamples=200).row(0, named=True)
-        assert row["low"] < row["estimate"] < row["high"]
-        assert "half of the pairs of raters share fewer than" in row["reason"]
-        left = kappa(frame).row(0, named=True)
-        assert (left["low"], left["over"], left["estimate"]) == (None, None, row["estimate"])
-        assert "so there is none unless ci asks for it" in left["reason"]
+    frame = pl.DataFrame({"item": item, "rater": rater, "value": value})
+    row = vantage.measures.cohen(frame, ci="both").row(0, named=True)
+    assert row["low"] < row["estimate"] < row["high"]
+    assert "half of the pairs of raters share fewer than" in row["reason"]
+    left = vantage.measures.cohen(frame).row(0, named=True)
+    assert (left["low"], left["over"], left["estimate"]) == (None, None, row["estimate"])
+    assert "so there is none unless ci asks for it" in left["reason"]

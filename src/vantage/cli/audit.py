@@ -61,7 +61,7 @@ def audit(
     vantage audit FOLDER --rater MODEL --to audit
     """
     from vantage.measures.audits.effects import audit as measured
-    from vantage.measures.audits.g_study import g_study
+    from vantage.measures.variance.reliability import reliability
     from vantage.report.audit import AuditAnalysis, audit_report, unknown, verdicts
 
     chosen = rater or []
@@ -75,10 +75,10 @@ def audit(
         return
     analysis = AuditAnalysis(corpus, {"rater": chosen})
     said = verdicts(analysis)["verdict"].to_list()
-    components = g_study(corpus, rater=chosen)
+    components = reliability(corpus, by="rater", presentations=True, rater=chosen, show="components")
     if output.json:
-        reliability = g_study(corpus, rater=chosen, show="reliability")
-        frames = {"effects": analysis.effects, "components": components, "reliability": reliability}
+        means = reliability(corpus, by="rater", presentations=True, rater=chosen)
+        frames = {"effects": analysis.effects, "components": components, "reliability": means}
         print_tables(frames, verdicts=said)
         return
     shares = ("rater", "scale", "component", "variance", "estimate", "low", "high")

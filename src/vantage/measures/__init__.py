@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vantage._lazy import attach
+from vantage.errors import InputError
 from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ HOMES = {
     for module, names in {
         "agreement.alpha": ["alpha"],
         "agreement.chance_corrected": ["fleiss", "randolph", "ac1"],
-        "agreement.rater_pairs": ["cohen", "scott", "rater_matrix"],
+        "agreement.rater_pairs": ["cohen", "rater_matrix"],
         "agreement.pairwise": ["pairwise", "difference", "unanimity"],
         "agreement.intraclass": ["icc"],
         "agreement.recoded": ["opt_outs", "set_alpha"],
@@ -97,6 +98,15 @@ HELPERS = {
 }
 """What other packages use beside measures: types, intervals, how results are shown, and tools for texts and panels."""
 
+RENAMED = {
+    **dict.fromkeys(("needed-raters", "d-study"), "reliability"),
+    "components": "reliability with show=components",
+    "g-study": "reliability by rater with presentations",
+    "scott": "fleiss",
+    "regress": "compare, or explain,",
+}
+"""What answers the question of a measure that is gone."""
+
 __all__ = ["find", "registry", *HOMES]  # noqa: PLE0604
 
 
@@ -113,6 +123,8 @@ def find(name: str) -> "Measure":
         import_module(home)
         if name in REGISTRY:
             return REGISTRY[name]
+    if (now := RENAMED.get(name.replace("_", "-"))) is not None and name not in REGISTRY:
+        raise InputError(f"there is no measure '{name}' any more", remedy=f"{now} answers the same question")
     return _loaded().get(name) or PLUGINS.find(name)
 
 
@@ -142,4 +154,4 @@ PLUGINS: "Plugins[Measure]" = Plugins("measures", "measure", _built_in, _accepte
 
 if not TYPE_CHECKING:
     # Type checkers would take any name for granted.
-    __getattr__, __dir__ = attach(__name__, HOMES | HELPERS)
+    __getattr__, __dir__ = attach(__name__, HOMES | HELPERS, renamed=RENAMED)

@@ -359,7 +359,7 @@ def _rater_weights(data: Judgments, column: str, powered_by: object) -> RaterWei
 
 def not_weighted(name: str) -> InputError:
     """The error for a measure in which raters cannot count differently."""
-    able = "mean, prevalence, pairwise, difference, alpha, entropy, soft-labels and needed-raters"
+    able = "mean, prevalence, pairwise, difference, alpha, entropy, soft-labels and reliability"
     return InputError(f"measure '{name}' takes no weights of raters", remedy=f"use one of {able}")
 
 

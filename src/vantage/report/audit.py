@@ -11,7 +11,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
-from vantage.measures import Against, Column, audit, balanced, find, g_study
+from vantage.measures import Against, Column, audit, balanced, find, reliability
 from vantage.measures.audits.cards import UNKNOWN
 from vantage.report.cells import counted, minus
 from vantage.report.engine import Analysis, Data, there
@@ -60,7 +60,7 @@ class AuditAnalysis(Analysis):
     @cached_property
     def reliability(self) -> pl.DataFrame:
         """The reliability of a single answer of each of them."""
-        return g_study(self.corpus, rater=self.options["rater"], show="reliability", answers=[1], ci="none")
+        return reliability(self.corpus, by="rater", presentations=True, rater=self.options["rater"], up_to=1, ci="none")
 
 
 def audit_report(corpus: Corpus, rater: str | Sequence[str] = ()) -> Report:
@@ -117,8 +117,9 @@ def _reliable(rows: pl.DataFrame) -> str:
     if len(rows) != 1:
         return ""
     row = rows.row(0, named=True)
-    more = f", and {row['needed']} answers reach {row['target']:g}" if row["needed"] and row["needed"] > 1 else ""
-    return f"; one answer has a generalizability of {row['estimate']:.2f}{more}"
+    needed = row["needed_consistent"] or 0
+    more = f", and {needed} answers reach {row['target']:g}" if needed > 1 else ""
+    return f"; one answer has a generalizability of {row['consistent']:.2f}{more}"
 
 
 def effects(analysis: AuditAnalysis) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from vantage.instruments import Instrument
 from vantage.measures.ratings import judgments_frame
 from vantage.measures.relations.correlate import correlate
 from vantage.measures.relations.correlations import CORRELATIONS
-from vantage.measures.variance.variance_design import VarianceDesign
+from vantage.measures.variance.variances import VarianceDesign
 from vantage.scales import Scale
 
 PEERS: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -165,7 +165,7 @@ def test_items_that_share_raters_are_worth_fewer_independent_ones() -> None:
     covariance = []
     for question in "ab":
         part = data.filter(question=question)
-        item, rater, error = np.clip(VarianceDesign.of(judgments_frame(part)).variances, 0, None)
+        item, rater, error = VarianceDesign.of(judgments_frame(part)).variances
         share = np.zeros((60, 25))
         share[part["item"], part["rater"]] = 0.2
         covariance.append(item * np.eye(60) + rater * share @ share.T + error / 5 * np.eye(60))

@@ -1,4 +1,4 @@
-"""How reliable one rater is: the ground of split halves, and of needed raters where raters cannot be told apart."""
+"""How reliable one rater is: the ground of split halves, and of means whose raters cannot be told apart."""
 
 from __future__ import annotations
 

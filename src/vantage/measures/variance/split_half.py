@@ -79,7 +79,7 @@ def split_half(
     the luck of the split matters, not how much another sample of items or raters would.
 
     `low`…`high` is the confidence interval, over both by default where at least ten raters judged several items each,
-    otherwise over items: that of the reliability of one rater (see `needed_raters`), carried over by the number of
+    otherwise over items: that of the reliability of one rater (see `reliability`), carried over by the number of
     raters that makes the estimate out of it (Spearman 1910; Brown 1910).
 
     `spearman_brown=True` steps each correlation r up to the reliability of all answers together: 2r / (1 + r) for

@@ -48,6 +48,8 @@ MANY_ANSWERS: Final = 200_000
 FITS: Final = 64
 """The variances of so many tables are kept, since a report asks for the same ones several times."""
 _FITTED: Final[dict[bytes, Floats]] = {}
+NOTHING: Final = 1e-5
+"""A share of the variance below this is none."""
 UNTOLD: Final = "the design cannot tell the components apart"
 
 
@@ -152,7 +154,9 @@ class VarianceDesign:
         start = np.full(len(self.names), float(self.value.var())) if self.presented else self.pivots.centre
         ratio = start[:-1] / max(start[-1], 1e-3 * start.max(), 1e-12)
         design = Crossed([factor.code for factor in self.factors])
-        return Gaussian(self.value, np.ones((len(self.value), 1)), design).fit(np.sqrt(ratio)).variances
+        found = Gaussian(self.value, np.ones((len(self.value), 1)), design).fit(np.sqrt(ratio)).variances
+        # Close to zero the likelihood is level, so that a search ends anywhere.
+        return np.where(found > NOTHING * found.sum(), found, 0.0)
 
 
 def variance_draws(design: VarianceDesign, over: str = "both", *, draws: int = DRAWS, seed: int = 0) -> Floats:
@@ -222,7 +226,8 @@ class Pivots:
     @property
     def told_apart(self) -> bool:
         """Whether something is left for every variance."""
-        enough = self.freedom >= 1 and all(freedom >= 1 for _, freedom, _ in self.crossed.values())
+        left = self.table.answers - len(self.table.per_item)
+        enough = self.table.freedom >= 1 and all(1 <= freedom < left for _, freedom, _ in self.crossed.values())
         return enough and (self.design.presented or len(self.table.z) > self.table.between(self.groups))
 
     @cached_property
