@@ -10,14 +10,13 @@ from vantage.measures.agreement.alpha import Distance
 from vantage.measures.agreement.chance_corrected import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.recoded import Distance as RecodedDistance
-from vantage.measures.audits.g_study import Show
 from vantage.measures.base import Measure as Measure, only_reason as only_reason
 from vantage.measures.comparisons.scores import Scoring
 from vantage.measures.counts import Counts as Counts
 from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, LIMITS as LIMITS, Over, Resampled, SHARES as SHARES, Spread as Spread, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, student as student, student_interval as student_interval, welch as welch, wilson as wilson
 from vantage.measures.kernel import Answers as Answers, spread_of as spread_of
 from vantage.measures.kinds import Kinds, selected as selected
-from vantage.measures.models.explain import Family, Show as ExplainShow
+from vantage.measures.models.explain import Family, Show
 from vantage.measures.models.facets import Show as FacetsShow, Unconnected
 from vantage.measures.multiplicity import Correction, adjusted as adjusted, permutation_p as permutation_p, share_beyond as share_beyond
 from vantage.measures.option_text import parse_options as parse_options, parse_words as parse_words, values_of as values_of
@@ -33,10 +32,6 @@ from vantage.measures.rationale.topics import topics as topics
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, midranks as midranks, p_value as p_value, weighted_correlation as weighted_correlation
 from vantage.measures.relations.groups import Over as GroupsOver
 from vantage.measures.relations.ranks import Rank
-from vantage.measures.variance.rater_quality import Correlation as RaterQualityCorrelation
-from vantage.measures.variance.split_half import Average, Correlation, Split
-from vantage.measures.variance.variance_design import VarianceDesign as VarianceDesign
-from vantage.measures.variance.variance_draws import variance_draws as variance_draws
 from vantage.measures.resampling import Resampling as Resampling, difference_with_interval as difference_with_interval, item_codes as item_codes, mean_with_interval as mean_with_interval, named as named, per_item as per_item, ratio as ratio, several_with_intervals as several_with_intervals
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
@@ -48,6 +43,9 @@ from vantage.measures.texts.composites import composites as composites, conditio
 from vantage.measures.texts.dictionary import Dictionary as Dictionary
 from vantage.measures.texts.diversity import text_diversity as text_diversity
 from vantage.measures.texts.phrases import Encode, class_phrases as class_phrases, similar_phrases as similar_phrases
+from vantage.measures.variance.rater_quality import Correlation as RaterQualityCorrelation
+from vantage.measures.variance.split_half import Average, Correlation, Split
+from vantage.measures.variance.variances import VarianceDesign as VarianceDesign, variance_draws as variance_draws
 from vantage.measures.variation.distances import Distance as DistancesDistance
 from vantage.measures.variation.spread import Base, Per
 from vantage.scales import Level
@@ -90,13 +88,6 @@ def ac1(
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def cohen(
-    data: Judgments,
-    *,
-    by: By = ...,
-    agreement_weights: Literal['linear', 'quadratic'] | None = ...,
-    **shared: Unpack[Interval],
-) -> pl.DataFrame: ...
-def scott(
     data: Judgments,
     *,
     by: By = ...,
@@ -173,12 +164,18 @@ def split_half(
     splits: int = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
-def needed_raters(
+def reliability(
     data: Judgments,
     *,
     by: By = ...,
+    show: Literal['means', 'components'] = ...,
+    trait: By = ...,
+    interaction: bool = ...,
+    presentations: bool = ...,
+    rater: str | Sequence[str] = ...,
     target: float = ...,
     up_to: int = ...,
+    samples: int = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def rater_quality(
@@ -469,46 +466,10 @@ def scaling_split_half(
     seed: int = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
-def components(
-    data: Judgments,
-    *,
-    by: By = ...,
-    trait: By = ...,
-    interaction: bool = ...,
-    ci: Over = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    **shared: Unpack[Whose],
-) -> pl.DataFrame: ...
-def d_study(
-    data: Judgments,
-    *,
-    by: By = ...,
-    score: Literal['item', 'rater'] = ...,
-    items: Sequence[int] = ...,
-    raters: Sequence[int] = ...,
-    samples: Sequence[int] = ...,
-    ci: Over = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    **shared: Unpack[Whose],
-) -> pl.DataFrame: ...
 def audit(
     data: Judgments,
     *,
     rater: str | Sequence[str] = ...,
-    confidence: float = ...,
-    **shared: Unpack[Whose],
-) -> pl.DataFrame: ...
-def g_study(
-    data: Judgments,
-    *,
-    rater: str | Sequence[str] = ...,
-    show: Show = ...,
-    answers: Sequence[int] = ...,
-    target: float = ...,
-    estimator: Literal['moments', 'reml'] = ...,
-    ci: Resampled = ...,
     confidence: float = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
@@ -528,7 +489,7 @@ def explain(
     family: Family = ...,
     interactions: By = ...,
     base: Mapping[str, str] | None = ...,
-    show: ExplainShow = ...,
+    show: Show = ...,
     permutations: int = ...,
     sources: ItemSources | str | None = ...,
     confidence: float = ...,

@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
-from vantage.measures.variance.reliability import reliability
 
 from vantage.errors import InputError
 from vantage.measures.agreement.intraclass import FORMS, icc
+from vantage.measures.variance.reliability import reliability
 
 N = float("nan")
 SHROUT_FLEISS = [  # Shrout and Fleiss (1979), table 2: four judges, six targets
