@@ -17,7 +17,7 @@ from types import ModuleType
 from vantage.measures import HELPERS, HOMES, base, intervals
 
 HEADER = '"""The signatures of the measures, for type checkers; written by `make reference`."""\n'
-INTERVAL = "IntervalOptions"
+INTERVALS = ("IntervalOptions", "WeightedIntervalOptions")
 """The options of intervals that measures declare together, in `vantage.measures.intervals`."""
 
 
@@ -26,7 +26,8 @@ def signatures() -> str:
     imports = {"pl": "import polars as pl"} | {name: f"from typing import {name}" for name in ("TypedDict", "Unpack")}
     shared = ["class Whose(TypedDict, total=False):"]
     shared += [f"    {one.name}: {_annotation(str(one.annotation), base, imports)}" for one in base.WHOSE]
-    shared.append(f"class Interval({_annotation(INTERVAL, intervals, imports)}, Whose): ...")
+    for name in INTERVALS:
+        shared.append(f"class {name.removesuffix('Options')}({_annotation(name, intervals, imports)}, Whose): ...")
     blocks = [_stub(name, import_module(home), imports) for name, home in HOMES.items()]
     imports |= {name: f"from {home} import {name} as {name}" for name, home in HELPERS.items()}
     modules: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.base import Measure as Measure, only_reason as only_reason
 from vantage.measures.comparisons.scores import Scoring
 from vantage.measures.counts import Counts as Counts
-from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, LIMITS as LIMITS, Over, Resampled, SHARES as SHARES, Spread as Spread, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, student as student, student_interval as student_interval, welch as welch, wilson as wilson
+from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, LIMITS as LIMITS, Over, Resampled, SHARES as SHARES, Spread as Spread, WeightedIntervalOptions, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, student as student, student_interval as student_interval, welch as welch, wilson as wilson
 from vantage.measures.kernel import Answers as Answers, spread_of as spread_of
 from vantage.measures.kinds import Kinds, selected as selected
 from vantage.measures.models.explain import Family, Show
@@ -55,6 +55,7 @@ class Whose(TypedDict, total=False):
     include_excluded: bool
     include_extra: bool
 class Interval(IntervalOptions, Whose): ...
+class WeightedInterval(WeightedIntervalOptions, Whose): ...
 def alpha(
     data: Judgments,
     *,
@@ -62,7 +63,7 @@ def alpha(
     level: Level | None = ...,
     distance: Distance | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def fleiss(
     data: Judgments,
@@ -113,7 +114,7 @@ def pairwise(
     coarse: bool | Literal['sign'] = ...,
     over: Literal['items', 'pairs'] = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
@@ -121,7 +122,7 @@ def difference(
     by: By = ...,
     sd: Literal['sample', 'population'] = ...,
     over: Literal['items', 'pairs'] = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def unanimity(
     data: Judgments,
@@ -176,7 +177,7 @@ def reliability(
     target: float = ...,
     up_to: int = ...,
     samples: int = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def rater_quality(
     data: Judgments,
@@ -237,7 +238,7 @@ def entropy(
     opt_outs: bool = ...,
     per: Per = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def ambiguity(
     data: Judgments,
@@ -277,7 +278,6 @@ def distance(
     base: Literal['nats', 'bits'] = ...,
     normalise: bool = ...,
     opt_outs: bool = ...,
-    smoothing: float = ...,
     match: By = ...,
     per: Per = ...,
     relabellings: int = ...,
@@ -368,7 +368,7 @@ def mean(
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def prevalence(
     data: Judgments,
@@ -379,7 +379,7 @@ def prevalence(
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def correlate(
     data: Judgments,
@@ -412,7 +412,7 @@ def ranks(
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
     match: By = ...,
-    per: Literal['all', 'system', 'pair', 'resample'] = ...,
+    per: Literal['all', 'system'] = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def compare(
@@ -501,7 +501,6 @@ def facets(
     *,
     by: By = ...,
     question: str | None = ...,
-    thresholds: Literal['common', 'question', 'rater'] = ...,
     unconnected: Unconnected = ...,
     anchored: bool = ...,
     show: FacetsShow = ...,

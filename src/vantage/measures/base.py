@@ -21,6 +21,7 @@ from vantage.measures.intervals import (
     IntervalOptions,
     Over,
     Resampled,
+    WeightedIntervalOptions,
     Weighting,
 )
 from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, are_seats, selected, with_left_out
@@ -124,6 +125,7 @@ TYPES: Final = {
     "Literal": Literal,
     "Unpack": Unpack,
     "IntervalOptions": IntervalOptions,
+    "WeightedIntervalOptions": WeightedIntervalOptions,
     "Weighting": Weighting,
 }
 """The types of the options that `@measure` writes into signatures."""
@@ -142,9 +144,10 @@ def _signature(function: Callable[..., pl.DataFrame], interval: Sequence[str]) -
     if last.kind is not last.VAR_KEYWORD or not get_args(_type(last.annotation, function)):
         return signature
     defaults = {option.name: option.default for option in fields(Bootstrap)}
-    hints = {name: hint.__forward_arg__ for name, hint in IntervalOptions.__annotations__.items()}
+    hints = {name: hint.__forward_arg__ for name, hint in WeightedIntervalOptions.__annotations__.items()}
     hints["ci"] = "Over" if "raters" in interval else "Resampled"
-    known = [name for name in hints if name in interval or name not in ("weights", "sources")]
+    known = [name for name in ("weights", *hints) if name in interval or name not in ("weights", "sources")]
+    known = list(dict.fromkeys(known))
     return signature.replace(parameters=[*own, *(_option(name, defaults[name], hints[name]) for name in known)])
 
 

@@ -139,12 +139,17 @@ class IntervalOptions(TypedDict, total=False):
     signature.
     """
 
-    weights: Weighting
     ci: Over
     sources: str | None
     resamples: int
     confidence: float
     seed: int
+
+
+class WeightedIntervalOptions(IntervalOptions, total=False):
+    """The same of a measure whose raters may have weights."""
+
+    weights: Weighting
 
 
 @dataclass(frozen=True, slots=True)

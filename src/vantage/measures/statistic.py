@@ -17,7 +17,7 @@ import polars as pl
 from vantage.measures.base import Recorded, measure, table
 from vantage.measures.codes import dense, encode
 from vantage.measures.counts import FEW, Counts, coarse_columns
-from vantage.measures.intervals import LIMITS, OVER, Bootstrap, IntervalOptions, Limits
+from vantage.measures.intervals import LIMITS, OVER, Bootstrap, Limits, WeightedIntervalOptions
 from vantage.measures.kernel import Statistic, mean
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
@@ -74,7 +74,7 @@ def statistic(
 
         @wraps(rows)
         def function(data: Judgments, *, by: By = (), **options: Any) -> pl.DataFrame:
-            how = Bootstrap(**{key: options[key] for key in IntervalOptions.__annotations__}, over=OVER)
+            how = Bootstrap(**{key: options[key] for key in WeightedIntervalOptions.__annotations__}, over=OVER)
             result: list[dict[str, Any]] = []
             for group, chosen in counted_groups(data, by, how, paired=least > 1):
                 if not group.counts.units:
@@ -91,7 +91,9 @@ def statistic(
             if coarsens
             else []
         )
-        interval = inspect.Parameter("resampling", inspect.Parameter.VAR_KEYWORD, annotation="Unpack[IntervalOptions]")
+        interval = inspect.Parameter(
+            "resampling", inspect.Parameter.VAR_KEYWORD, annotation="Unpack[WeightedIntervalOptions]"
+        )
         declared = inspect.Signature([data, *shared, *own, interval])
         function.__signature__ = function.__declared__ = declared  # type: ignore[attr-defined]
         by_model = Powered(contributions) if powered else None

@@ -21,7 +21,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.counts import FEW, Counts, Moments, centre, quotient
-from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Limits
+from vantage.measures.intervals import OVER, Bootstrap, Limits, WeightedIntervalOptions
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
@@ -70,7 +70,7 @@ def alpha(
     by: By = (),
     level: Level | None = None,
     distance: Distance | None = None,
-    **resampling: Unpack[IntervalOptions],
+    **resampling: Unpack[WeightedIntervalOptions],
 ) -> pl.DataFrame:
     """Krippendorff's alpha at nominal, ordinal, interval or ratio level, or for a distance of your own.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts
-from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions
+from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions, WeightedIntervalOptions
 from vantage.measures.kernel import Statistic
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import ALONE, By, Floats, Judgments
@@ -64,7 +64,7 @@ def difference(
     by: By = (),
     sd: Literal["sample", "population"] = "sample",
     over: Literal["items", "pairs"] = "items",
-    **resampling: Unpack[IntervalOptions],
+    **resampling: Unpack[WeightedIntervalOptions],
 ) -> pl.DataFrame:
     """How far apart the raters of an item are: mean absolute difference and standard deviation.
 

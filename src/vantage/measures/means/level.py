@@ -13,7 +13,7 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, quotient
-from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, IntervalOptions, Limits, MeanWithin
+from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, Limits, MeanWithin, WeightedIntervalOptions
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import (
     DISJOINT,
@@ -234,7 +234,7 @@ def mean(
     between: str | None = None,
     values: Sequence[object] | None = None,
     probability: str | None = None,
-    **resampling: Unpack[IntervalOptions],
+    **resampling: Unpack[WeightedIntervalOptions],
 ) -> pl.DataFrame:
     """The mean answer: of the means of items, so that each item counts once.
 
@@ -283,7 +283,7 @@ def prevalence(
     between: str | None = None,
     values: Sequence[object] | None = None,
     probability: str | None = None,
-    **resampling: Unpack[IntervalOptions],
+    **resampling: Unpack[WeightedIntervalOptions],
 ) -> pl.DataFrame:
     """How frequent an answer is: its share of the answers to an item, on average over items.
 
@@ -300,8 +300,8 @@ def prevalence(
 
 def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Bootstrap) -> pl.DataFrame:
     if how.weights is not None and (options["between"] is not None or options["probability"] is not None):
-        given = "between" if options["between"] is not None else "probability"
-        raise InputError(f"weights of raters do not go with {given}", remedy="leave one of them out, or use by")
+        other = "between" if options["between"] is not None else "probability"
+        raise InputError(f"weights of raters do not go with {other}", remedy="leave one of them out, or use by")
     if options["between"] is None and options["probability"] is None:
         plain = [_plain(group, options, chosen) for group, chosen in counted_groups(data, by, how)]
         return _shown(table(plain, names(by)), options)

@@ -222,7 +222,7 @@ class _Ordinal:
 
     def __init__(self, part: Part) -> None:
         # Items are compared with themselves, so that raters need not be connected.
-        self.model = Facets.of(part, "common", "assume")
+        self.model = Facets.of(part, "assume")
         self.frame, fit = self.model.frame, self.model.fit
         self.item, self.size, self.severity = fit.answers.item, fit.answers.items, fit.offset
         self._fit, self.connected = fit, not self.model.parts.any()

@@ -17,14 +17,14 @@ from vantage.measures.codes import encode
 from vantage.measures.intervals import student
 from vantage.measures.models.crossed import Crossed, level_sums
 from vantage.measures.models.explain import MANY_POINTS, around, one_question, raters_of_parts
-from vantage.measures.models.rasch import LOOSE, Rasch, RaschAnswers, fit
+from vantage.measures.models.rasch import Rasch, RaschAnswers, fit
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import SAMPLED, By, Floats, Ints, Judgments, has_column, on_repeats
 from vantage.scales import Scale, show_code
 
-Show: TypeAlias = Literal["raters", "items", "thresholds", "categories", "summary", "curve", "ruler"]
-Unconnected: TypeAlias = Literal["refuse", "assume", "largest"]
+Show: TypeAlias = Literal["raters", "items", "thresholds", "categories", "summary", "ruler"]
+Unconnected: TypeAlias = Literal["refuse", "assume"]
 EXTREME: Final = 0.3
 """How many points a rater who gave only the lowest or the highest answer is moved inwards, in sum (Wright 1998)."""
 
@@ -64,7 +64,6 @@ def facets(
     *,
     by: By = (),
     question: str | None = None,
-    thresholds: Literal["common", "question", "rater"] = "common",
     unconnected: Unconnected = "refuse",
     anchored: bool = False,
     show: Show = "raters",
@@ -77,13 +76,9 @@ def facets(
     Every kind of rater is used, models and personas beside people, and people have severity 0 on average. Estimates are
     by marginal maximum likelihood: items are drawn from a normal distribution, raters are fixed.
 
-    `thresholds`: `common` (rating scale model), or of each `question` or `rater` (partial credit model), which are
-    drawn towards the common ones where there are few answers.
-
     Raters that fall into parts without common items have no common scale, and the model is refused, with the parts
     named. `unconnected="assume"` takes the items of all parts for draws from one distribution, as where items were
-    allotted at random, which puts everyone on one scale; `part` then numbers the parts, the largest first. `largest`
-    keeps the part with the most answers and counts the others as left out.
+    allotted at random, which puts everyone on one scale; `part` then numbers the parts, the largest first.
 
     With `anchored`, items and thresholds are those of people alone, and everyone else is placed on them, as a new rater
     would be: a model that is unlike people, or a constant, then moves nothing but itself and connects nobody.
@@ -94,8 +89,7 @@ def facets(
     `items`: location, and the `fair` average: the mean answer of raters of severity 0, whoever happened to rate.
     `thresholds`: where two neighbouring answers are equally likely. `categories`: how often each rater gave each
     answer, and how often one of that severity who uses the scale as all do would have (`expected`). `summary`:
-    separation reliability of raters and items, and the fit. `curve`: the expected answer by location, of each group of
-    thresholds too. `ruler`: everything that the Wright map draws.
+    separation reliability of raters and items, and the fit. `ruler`: everything that the Wright map draws.
 
     A rater who gave only the lowest or only the highest answer has no finite severity: it is estimated from a sum moved
     inwards by 0.3 points, and `reason` says so.
@@ -109,9 +103,8 @@ def facets(
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["kind"] if kinds else []):
         chosen = part if question is None else one_question(part, question)
-        model = Facets.of(chosen, thresholds, unconnected, anchored=anchored)
-        left_out = len(chosen.answered) - len(model.frame) - len(model.placed)
-        based_on = counts(model.frame, chosen.frame, unconnected=left_out)
+        model = Facets.of(chosen, unconnected, anchored=anchored)
+        based_on = counts(model.frame, chosen.frame)
         based_on["note"] = on_repeats(model.frame, SAMPLED)
         rows += [{**part.key, **based_on, **row} for row in model.rows(show, confidence)]
     return table(rows, names(by))
@@ -134,10 +127,8 @@ class Facets:
     """Which of the parts without common items each answer belongs to, from 0 up, the largest first."""
 
     @classmethod
-    def of(cls, part: Part, thresholds: str, unconnected: str = "refuse", *, anchored: bool = False) -> Facets:
+    def of(cls, part: Part, unconnected: str = "refuse", *, anchored: bool = False) -> Facets:
         """The model of a group's answers."""
-        if thresholds not in LOOSE:
-            raise InputError(f"thresholds '{thresholds}' are not known", remedy=f"use {', '.join(LOOSE)}")
         scale = part.scale()
         if scale is None or len(scale.codes) != 2:
             check_level(scale, part.frame, "a rating scale model")
@@ -157,14 +148,10 @@ class Facets:
         frame, extreme = _without_extremes(frame.sort("item", "rater", "question", "condition", "sample"))
         frame, places = _connected(frame, unconnected)
         placed = pl.concat([extreme, others.select(extreme.columns)])
-        if unconnected == "largest":
-            placed = placed.join(frame, on="item", how="semi")
         codes, category = np.unique(frame["value"].to_numpy(), return_inverse=True)
         varied = ["rater", *(name for name in ("question", "condition") if frame[name].n_unique() > 1)]
         levels = {name: encode(frame, [name]) for name in ("item", *varied)}
-        own = levels[thresholds] if thresholds in levels else np.zeros(len(frame), dtype=np.int64)
-        loose = LOOSE[thresholds] if thresholds in levels else 0.0
-        answers = RaschAnswers(category.astype(np.int64), levels["item"], [levels[name] for name in varied], own, loose)
+        answers = RaschAnswers(category.astype(np.int64), levels["item"], [levels[name] for name in varied])
         firsts = {name: np.unique(code, return_index=True)[1] for name, code in levels.items()}
         labels = {name: frame[first].select(name, "kind") for name, first in firsts.items()}
         return cls(frame, placed, codes, scale, fit(answers), labels, places)
@@ -179,7 +166,7 @@ class Facets:
 
     @cached_property
     def thresholds(self) -> Floats:
-        """The thresholds of each group, with mean zero over all groups: items take over the rest."""
+        """The thresholds with mean zero: items take over the rest."""
         return np.asarray(self.fit.thresholds - self.fit.thresholds.mean())
 
     @property
@@ -187,19 +174,17 @@ class Facets:
         """The mean location of the items, at severity 0."""
         return -float(self.fit.thresholds.mean()) - sum(self.shift.values())
 
-    def expected(self, location: Floats, group: int | None = None) -> Floats:
-        """The expected answer, in codes, at some locations; over all groups of thresholds unless one is named."""
-        cumulative = np.pad(np.cumsum(self.thresholds, axis=1), ((0, 0), (1, 0)))
-        rows = cumulative if group is None else cumulative[group : group + 1]
-        raw = location[:, None, None] * np.arange(len(self.codes)) - rows
-        p = np.exp(raw - raw.max(axis=2, keepdims=True))
-        return np.asarray((p / p.sum(axis=2, keepdims=True)).mean(axis=1) @ self.codes)
+    def expected(self, location: Floats) -> Floats:
+        """The expected answer, in codes, at some locations."""
+        raw = location[:, None] * np.arange(len(self.codes)) - np.pad(np.cumsum(self.thresholds), (1, 0))
+        p = np.exp(raw - raw.max(axis=1, keepdims=True))
+        return np.asarray(p / p.sum(axis=1, keepdims=True) @ self.codes)
 
     def rows(self, show: str, confidence: float) -> list[dict[str, Any]]:
         """The rows of one of the tables."""
         if show == "ruler":
             raters, items = self.raters(confidence), self.items(confidence)
-            steps = [row for row in self.steps() if row["estimate"] is not None and row["group"] is None]
+            steps = [row for row in self.steps() if row["estimate"] is not None]
             return [
                 *({**_named(row), **row} for row in raters),
                 *({"facet": "item", "name": str(row["item"]), **row} for row in items),
@@ -207,7 +192,7 @@ class Facets:
             ]
         if show in ("raters", "items"):
             return self.raters(confidence) if show == "raters" else self.items(confidence)
-        tables = {"thresholds": self.steps, "categories": self.categories, "summary": self.summary, "curve": self.curve}
+        tables = {"thresholds": self.steps, "categories": self.categories, "summary": self.summary}
         return tables[show]()
 
     def raters(self, confidence: float) -> list[dict[str, Any]]:
@@ -224,10 +209,7 @@ class Facets:
             slope = np.bincount(code, centred * category, n) / np.maximum(np.bincount(code, centred**2, n), 1e-9)
             observed = np.bincount(code, self.frame["value"].to_numpy(), n) / sums[0]
             severity = values - self.shift[name]
-            if self.fit.answers.groups == n and np.array_equal(self.fit.answers.group, code):
-                fair = [float(self.expected(self.origin - severity[g : g + 1], g)[0]) for g in range(n)]
-            else:
-                fair = self.expected(self.origin - severity).tolist()
+            fair = self.expected(self.origin - severity).tolist()
             part = (
                 self.parts[np.unique(code, return_index=True)[1]] + 1 if name == "rater" and self.parts.any() else None
             )
@@ -320,28 +302,17 @@ class Facets:
         ]
 
     def steps(self) -> list[dict[str, Any]]:
-        """One row per threshold: of all answers together, and of each group with its own."""
-        groups: list[tuple[str | None, Floats]] = [(None, self.thresholds.mean(axis=0))]
-        groups += zip(self._groups(), self.thresholds, strict=False)
-        answered = self.codes.tolist()
+        """One row per threshold."""
+        answered, values = self.codes.tolist(), self.thresholds.tolist()
         unused = [code for code in (self.scale.codes if self.scale is not None else ()) if code not in answered]
         rows = []
-        for group, values in groups:
-            for step, value in enumerate(values.tolist()):
-                label = f"{show_code(answered[step])}|{show_code(answered[step + 1])}"
-                disordered = step > 0 and value < values[step - 1]
-                reason = f"below the threshold before it: {show_code(answered[step])} is never the likeliest answer"
-                row = {"group": group, "threshold": label, "estimate": value}
-                rows.append({**row, "reason": reason if disordered else None})
-        nobody = {"group": None, "estimate": None, "reason": "nobody gave this answer"}
+        for step, value in enumerate(values):
+            label = f"{show_code(answered[step])}|{show_code(answered[step + 1])}"
+            disordered = step > 0 and value < values[step - 1]
+            reason = f"below the threshold before it: {show_code(answered[step])} is never the likeliest answer"
+            rows.append({"threshold": label, "estimate": value, "reason": reason if disordered else None})
+        nobody = {"estimate": None, "reason": "nobody gave this answer"}
         return [*rows, *({**nobody, "threshold": show_code(code)} for code in unused)]
-
-    def _groups(self) -> list[str]:
-        """The names of the groups that have thresholds of their own."""
-        if not self.fit.answers.groups:
-            return []
-        name = next(n for n, code in self._facet_codes() if np.array_equal(code, self.fit.answers.group))
-        return [str(label) for label in self.labels[name][name]]
 
     def _facet_codes(self) -> list[tuple[str, Ints]]:
         return list(zip([name for name in self.labels if name != "item"], self.fit.answers.facets, strict=True))
@@ -359,17 +330,6 @@ class Facets:
             row |= {"separation": float(np.sqrt(true / noise)), "estimate": true / total if total else None}
             rows.append({**row, "log_likelihood": self.fit.log_likelihood})
         return rows
-
-    def curve(self) -> list[dict[str, Any]]:
-        """The expected answer at locations that cover items and raters: of all, and of each group of thresholds."""
-        reach = 3 * self.fit.sigma + 2
-        grid = np.linspace(self.origin - reach, self.origin + reach, 61)
-        groups: list[tuple[str | None, int | None]] = [(None, None), *((g, n) for n, g in enumerate(self._groups()))]
-        return [
-            {"group": name, "location": x, "estimate": y}
-            for name, group in groups
-            for x, y in zip(grid.tolist(), self.expected(grid, group).tolist(), strict=True)
-        ]
 
 
 def _without_extremes(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -394,18 +354,16 @@ def _named(row: dict[str, Any]) -> dict[str, str]:
 
 
 def _connected(frame: pl.DataFrame, unconnected: str) -> tuple[pl.DataFrame, Ints]:
-    """The answers that are fitted together, and the part of each; parts without common items are named or left out."""
+    """The answers that are fitted together, and the part of each; parts without common items are named."""
     if frame["rater"].n_unique() < 2 or frame["item"].n_unique() < 2:
         raise InputError("a rating scale model needs two raters and two items", remedy="choose another question")
     places = Crossed([encode(frame, ["item"]), encode(frame, ["rater"])]).components()
     order = np.argsort(-np.bincount(places), kind="stable")
     places = np.argsort(order)[places]
-    if unconnected == "largest":
-        return frame.filter(pl.Series(places == 0)), np.zeros(int((places == 0).sum()), dtype=np.int64)
     if unconnected == "assume" or places.max() == 0:
         return frame, places
     apart, shown = raters_of_parts(frame, places, 4)
     raise InputError(
         f"raters fall into {apart} parts that share no items, so they have no common scale: {shown}",
-        remedy="pass unconnected assume if the items of parts are alike on average, or largest for the largest part",
+        remedy="pass unconnected assume if the items of parts are alike on average",
     )

@@ -3,8 +3,7 @@
 log P(x = k) / P(x = k − 1) = θ(item) − severity(rater) − … − τₖ (Andrich 1978; Linacre 1989). Items are drawn from a
 normal distribution and integrated out by adaptive Gauss–Hermite quadrature (Naylor and Smith 1982; Bock and Aitkin
 1981), so that severities and thresholds stay consistent when every item has few answers, where joint estimation
-inflates them. Raters, questions and conditions are fixed effects. Thresholds may differ between groups of answers
-(partial credit, Masters 1982).
+inflates them. Raters, questions and conditions are fixed effects.
 """
 
 from __future__ import annotations
@@ -33,20 +32,15 @@ FLAT: Final = 30.0
 FULL: Final = 2 * 10**6
 """Parameters times answers up to which errors rest on the whole information."""
 SMALL_STEP: Final = 1e-4
-LOOSE: Final = {"common": 0.0, "question": 3.0, "rater": 1.0}
-"""The prior standard deviation of a group's thresholds about the common ones; categories that a group never uses
-would otherwise have none."""
 
 
 @dataclass(frozen=True)
 class RaschAnswers:
-    """The category of each answer, its item, its level of each facet, and its group of thresholds."""
+    """The category of each answer, its item, and its level of each facet."""
 
     category: Ints
     item: Ints
     facets: list[Ints]
-    group: Ints
-    loose: float = 0.0
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -63,11 +57,6 @@ class RaschAnswers:
         """The number of thresholds."""
         return int(self.category.max())
 
-    @property
-    def groups(self) -> int:
-        """The number of groups with thresholds of their own."""
-        return int(self.group.max()) + 1 if self.loose else 0
-
 
 def fit(answers: RaschAnswers) -> Rasch:
     """The likeliest parameters, the nodes of the quadrature following the items."""
@@ -82,7 +71,7 @@ def fit(answers: RaschAnswers) -> Rasch:
 
         def objective(free: Floats, centre: Floats = centre, spread: Floats = spread) -> tuple[float, Floats]:
             model = Rasch(answers, free * scale, centre, spread)
-            return -model.objective, -model.gradient * scale
+            return -model.log_likelihood, -model.gradient * scale
 
         options = {"maxiter": 60, "maxcor": 20}
         search = minimize(objective, at.parameters / scale, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
@@ -90,17 +79,17 @@ def fit(answers: RaschAnswers) -> Rasch:
         if np.abs(at.parameters - before.parameters).max() < 2e-4 and np.abs(at.centre - centre).max() < 2e-3:
             return at
     slope = float(np.abs(at.gradient[1:]).max())  # items that do not differ have no likeliest spread
-    if slope > 0.05 * max(1.0, np.sqrt(len(answers.category) / 100)) or not np.isfinite(at.objective):
+    if slope > 0.05 * max(1.0, np.sqrt(len(answers.category) / 100)) or not np.isfinite(at.log_likelihood):
         raise InputError(
             f"the model did not converge after {ROUNDS} rounds of L-BFGS-B (largest derivative {slope:.2g})",
-            remedy="leave out raters with very few answers, or use common thresholds",
+            remedy="leave out raters with very few answers",
         )
     return at
 
 
 @dataclass(frozen=True)
 class Rasch:
-    """A model at one set of parameters: log σ of the items, thresholds, groups' deviations from them, and facets."""
+    """A model at one set of parameters: log σ of the items, thresholds, and facets."""
 
     answers: RaschAnswers
     parameters: Floats
@@ -112,7 +101,7 @@ class Rasch:
         """Thresholds from the marginal shares of the categories, everything else at zero."""
         shares = np.bincount(answers.category) + 0.5
         thresholds = np.log(shares[:-1] / shares[1:])
-        rest = np.zeros(answers.groups * answers.steps + sum(answers.sizes))
+        rest = np.zeros(sum(answers.sizes))
         flat = np.ones(answers.items)
         return cls(answers, np.concatenate([[0.0], thresholds, rest]), 0 * flat, flat).moved().moved()
 
@@ -121,32 +110,24 @@ class Rasch:
         a = self.answers
         counts = [np.bincount(code, minlength=n) for code, n in zip(a.facets, a.sizes, strict=True)]
         categories = np.bincount(a.category)
-        groups = [np.repeat(np.bincount(a.group) / a.steps, a.steps)] if a.groups else []
-        sizes = np.concatenate([[a.items], np.minimum(categories[1:], categories[:-1]) + 1, *groups, *counts])
+        sizes = np.concatenate([[a.items], np.minimum(categories[1:], categories[:-1]) + 1, *counts])
         return np.asarray(2 / np.sqrt(sizes + 1.0))
-
-    def _parts(self) -> tuple[float, Floats, Floats, list[Floats]]:
-        a, p = self.answers, self.parameters
-        cut = 1 + a.steps
-        own = p[cut : cut + a.groups * a.steps].reshape(a.groups, a.steps)
-        starts = np.cumsum([cut + own.size, *a.sizes])
-        return float(np.exp(p[0])), p[1:cut], own, [p[i:j] for i, j in pairwise(starts)]
 
     @property
     def sigma(self) -> float:
         """The standard deviation of the items."""
-        return self._parts()[0]
+        return float(np.exp(self.parameters[0]))
 
     @property
     def thresholds(self) -> Floats:
-        """The thresholds of each group; one row where they are common."""
-        _, common, own, _ = self._parts()
-        return common + own if len(own) else common[None]
+        """The thresholds between neighbouring answers."""
+        return self.parameters[1 : 1 + self.answers.steps]
 
     @property
     def facets(self) -> list[Floats]:
         """The severity of every level of each facet."""
-        return self._parts()[3]
+        starts = np.cumsum([1 + self.answers.steps, *self.answers.sizes])
+        return [self.parameters[i:j] for i, j in pairwise(starts)]
 
     @cached_property
     def offset(self) -> Floats:
@@ -156,14 +137,13 @@ class Rasch:
 
     def probabilities(self, locations: Floats) -> Floats:
         """P of every category, for each answer at each of its locations: items less facets."""
-        cumulative = np.pad(np.cumsum(self.thresholds, axis=1), ((0, 0), (1, 0)))
-        group = self.answers.group if self.answers.groups else np.zeros(len(locations), dtype=np.int64)
+        cumulative = np.pad(np.cumsum(self.thresholds), (1, 0))
         once = np.exp(np.clip(locations, -LARGEST, LARGEST))
         p = np.empty((*locations.shape, self.answers.steps + 1))
         p[..., 0] = 1.0
         for step in range(self.answers.steps):
             np.multiply(p[..., step], once, out=p[..., step + 1])
-        p *= np.exp(-cumulative)[group][:, None, :]
+        p *= np.exp(-cumulative)
         p /= p.sum(axis=2, keepdims=True)
         return p
 
@@ -186,26 +166,17 @@ class Rasch:
         """The marginal log-likelihood."""
         return self._at_nodes[3]
 
-    @property
-    def objective(self) -> float:
-        """The log-likelihood, less the penalty of groups' own thresholds."""
-        own = self._parts()[2]
-        return self.log_likelihood - (float(np.square(own).sum()) / (2 * self.answers.loose**2) if len(own) else 0.0)
-
     @cached_property
     def gradient(self) -> Floats:
-        """The derivative of the objective, by Fisher's identity: that of the complete data, expected over the items."""
+        """Its derivative, by Fisher's identity: that of the complete data, expected over the items."""
         a = self.answers
         _, p, posterior, _ = self._at_nodes
         mean = np.einsum("nqk,nq->nk", p, posterior[a.item])
         steps = np.arange(a.steps + 1)
         residual = a.category - mean @ steps
         above = np.cumsum(mean[:, ::-1], axis=1)[:, ::-1][:, 1:] - (a.category[:, None] > steps[:-1])
-        sigma, _, own, _ = self._parts()
         squares = np.sum(posterior * np.square(self._nodes), axis=1)
-        parts = [np.array([float((squares / sigma**2 - 1).sum())]), above.sum(axis=0)]
-        if len(own):
-            parts.append((level_sums(a.group, above, a.groups) - own / a.loose**2).ravel())
+        parts = [np.array([float((squares / self.sigma**2 - 1).sum())]), above.sum(axis=0)]
         parts += [-np.bincount(code, residual, n) for code, n in zip(a.facets, a.sizes, strict=True)]
         return np.concatenate(parts)
 
@@ -253,7 +224,7 @@ class Rasch:
         a = self.answers
         if self._full is not None:
             covariance = self._full[0]
-            starts = np.cumsum([1 + a.steps + a.groups * a.steps, *a.sizes])
+            starts = np.cumsum([1 + a.steps, *a.sizes])
             blocks = [covariance[i:j, i:j] for i, j in pairwise(starts)]
             return [np.sqrt(np.clip(np.diagonal(one) - 2 * one.mean(axis=0) + one.mean(), 0, None)) for one in blocks]
         _, variance = self.expected(self.items[0][a.item] - self.offset)
@@ -268,8 +239,7 @@ class Rasch:
         if self._full is None:
             return spread
         covariance, moves = self._full
-        groups = max(a.groups, 1)
-        origin = [np.zeros(1), np.full(a.steps, 1 / a.steps), np.full(a.groups * a.steps, 1 / (groups * a.steps))]
+        origin = [np.zeros(1), np.full(a.steps, 1 / a.steps)]
         origin += [np.full(n, 1 / n) for n in a.sizes]
         moves = moves - np.concatenate(origin)
         return np.asarray(np.sqrt(spread**2 + np.einsum("ij,jk,ik->i", moves, covariance, moves)))

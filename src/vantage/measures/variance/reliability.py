@@ -19,7 +19,7 @@ from vantage.measures.audits.cards import COLUMN, UNKNOWN, Card, cards
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
 from vantage.measures.counts import Counts
-from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, doubted
+from vantage.measures.intervals import OVER, Bootstrap, WeightedIntervalOptions, doubted
 from vantage.measures.kernel import Statistic
 from vantage.measures.kinds import SEATS, are_seats
 from vantage.measures.parts import Part, check_level, counts, names, parts
@@ -75,7 +75,7 @@ def reliability(
     target: float = 0.8,
     up_to: int = 10,
     samples: int = 1,
-    **resampling: Unpack[IntervalOptions],
+    **resampling: Unpack[WeightedIntervalOptions],
 ) -> pl.DataFrame:
     """The reliability of the mean of k = 1, 2 … `up_to` raters, the raters needed for a target, and the variances.
 

@@ -156,7 +156,7 @@ class VarianceDesign:
         design = Crossed([factor.code for factor in self.factors])
         found = Gaussian(self.value, np.ones((len(self.value), 1)), design).fit(np.sqrt(ratio)).variances
         # Close to zero the likelihood is level, so that a search ends anywhere.
-        return np.where(found > NOTHING * found.sum(), found, 0.0)
+        return np.asarray(np.where(found > NOTHING * found.sum(), found, 0.0))
 
 
 def variance_draws(design: VarianceDesign, over: str = "both", *, draws: int = DRAWS, seed: int = 0) -> Floats:

@@ -18,7 +18,7 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
 from vantage.measures.counts import FEW, Counts
-from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions
+from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions, WeightedIntervalOptions
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import (
     Part,
@@ -106,7 +106,7 @@ def entropy(
     normalise: bool = False,
     opt_outs: bool = False,
     per: Per = "mean",
-    **resampling: Unpack[IntervalOptions],
+    **resampling: Unpack[WeightedIntervalOptions],
 ) -> pl.DataFrame:
     """Shannon entropy of the answers to each unit, on average over units (Shannon 1948).
 

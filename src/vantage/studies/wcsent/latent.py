@@ -33,7 +33,7 @@ def scale_points(analysis: Analysis) -> pl.DataFrame:
     A threshold below the one before it means that the point between them is the likeliest answer at no location.
     """
     steps = facets(analysis.people, by="question", show="thresholds", unconnected="assume")
-    steps = there(steps.filter(pl.col("group").is_null(), pl.col("estimate").is_not_null()))
+    steps = there(steps.filter(pl.col("estimate").is_not_null()))
     step = pl.col("estimate") - pl.col("estimate").shift().over("question")
     return steps.with_columns(step=step, point=pl.col("threshold").str.split("|").list.first(), never=step < 0)
 
