@@ -103,7 +103,7 @@ def test_any_two_options_come_in_the_same_order_in_all_measures() -> None:
 
 def test_an_option_under_its_old_name_says_the_new_one() -> None:
     with pytest.raises(InputError, match="it is now 'splits'"):
-        split_half([[1, 2], [1, 2]], iterations=10)  # type: ignore[call-overload]
+        split_half([[1, 2], [1, 2]], iterations=10)  # type: ignore[call-arg]
 
 
 def _judged(seed: int = 0) -> pl.DataFrame:

@@ -83,7 +83,7 @@ def test_estimates_are_those_of_raschpy() -> None:
     # The same formulas to the last digit, at the same parameters.
     category = np.array([float(peer.cat_prob(0.7, 0.2, k, TAU)) for k in range(5)])
     model = Rasch(
-        RaschAnswers(np.array([4]), np.array([0]), [np.array([0])], np.array([0])),
+        RaschAnswers(np.array([4]), np.array([0]), [np.array([0])]),
         np.concatenate([[0.0], TAU, [0.2]]), np.zeros(1), np.ones(1),
     )  # fmt: skip
     np.testing.assert_allclose(model.probabilities(np.array([[0.5]]))[0, 0], category, atol=1e-12)

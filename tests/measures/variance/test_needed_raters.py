@@ -193,7 +193,7 @@ def test_the_decision_study_follows_from_the_components() -> None:
     assert "answered twice" in once["reason"]
     for options in ({"up_to": 0}, {"samples": 0}, {"show": "pairs"}):
         with pytest.raises(InputError):
-            reliability(data, **options)  # type: ignore[call-overload]
+            reliability(data, **options)
 
 
 def test_seats_have_a_reliability_and_no_components() -> None:

@@ -80,13 +80,10 @@ def cohen(
     """Cohen's kappa (1960) of two raters, plain or weighted (1968); the mean over pairs for more raters.
 
     Chance agreement comes from each rater's own use of the categories, on the items that both answered. With
-    more than two raters the kappas of all pairs that share an item are averaged (Light 1971), pairs without a
-    defined kappa left aside: `pairs` counts those averaged, `pairs_undefined` those left aside. Weights fall
-    with the distance of the codes. Items with a single answer are left out as `unpaired`. The interval
-    is over items, raters or both. A resample shows fewer different items to a pair, which biases its
-    kappa, so resamples of a mean over pairs are moved by their mean bias: their spread makes the interval.
-    Pairs that share few items have a biased kappa, and so has their mean: `reason` says so below ten items,
-    and there is an interval only where `ci` asks for one.
+    more than two raters the kappas of all pairs that share an item are averaged (Light 1971): `pairs` counts those
+    averaged, `pairs_undefined` those without a defined kappa. Weights fall with the distance of the codes. Items with a
+    single answer are left out as `unpaired`. Pairs that share few items have a biased kappa, and so has their mean:
+    `reason` says so below ten items, and there is an interval only where `ci` asks for one.
 
     >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
     >>> round(cohen([first, second], ci="none")["estimate"][0], 4)

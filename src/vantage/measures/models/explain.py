@@ -81,22 +81,15 @@ def explain(
 ) -> pl.DataFrame:
     """Which traits, kinds of raters and conditions explain the answers: a mixed model with crossed items and raters.
 
-    Items and raters are random effects; `traits`, the kind of a rater (people, and every model by its name, with
-    `kinds="all"`) and the condition, where there are several, are fixed ones. `traits` are columns of the raters or of
-    the items. People without a trait are left out and counted.
-
+    Items and raters are random effects; `traits` (columns of the raters or of the items), the kind of a rater (with
+    `kinds="all"`) and the condition, where there are several, are fixed ones. People without a trait are left out.
     `family` is `gaussian` (restricted maximum likelihood; two options count as shares), or on request `ordinal`
-    (cumulative logits, Laplace approximation) or `binary`.
+    (cumulative logits, Laplace approximation) or `binary`, with a likelihood-ratio and a permutation test of each term.
 
-    `show` chooses the table: `effects` has, for each term, a row with its one p value and its clearest difference, and
-    the rows of the analysis of groups (see `groups`), with the other traits held constant: every level against all
-    others, or against the `base`; the trend of an ordered trait; the slope of a number. With one trait these are the
-    numbers of `compare`. The interval of the first row holds for all comparisons of the term at once (Bonferroni), as
-    its p value does. `points` are points of the scale whatever the family: in the others, the mean of the answers if
-    everyone had that level; there a term has a likelihood-ratio test (`p_lr`) and one that permutes the trait over
-    raters (`p_permutation`), and `p` is the latter where there is one. `interactions` such as `item:gender` add random
-    effects to the variances and levels. `variance` has the variances with intervals; `raters`, `items` and
-    `interactions` have shrunken estimates of each level.
+    `show="effects"` has, for each term, a row with its one p value and its clearest difference, whose interval holds
+    for all comparisons of the term at once, and the rows of the analysis of groups (see `groups`), with the other traits
+    held constant. `points` are points of the scale whatever the family. `interactions` such as `item:gender` add random
+    effects; `variance` has the variances, and `raters`, `items` and `interactions` shrunken estimates of each level.
 
     >>> from vantage import demo_corpus
     >>> rows = explain(demo_corpus(), question="trust", show="variance")

@@ -73,26 +73,16 @@ def facets(
 
     The many-facet rating scale model (Linacre 1989): the log-odds of an answer over the next lower one are the item's
     location less the rater's severity, less those of question and condition where there are several, less a threshold.
-    Every kind of rater is used, models and personas beside people, and people have severity 0 on average. Estimates are
-    by marginal maximum likelihood: items are drawn from a normal distribution, raters are fixed.
+    Every kind of rater is used, and people have severity 0 on average. Items are drawn from a normal distribution.
 
     Raters that fall into parts without common items have no common scale, and the model is refused, with the parts
-    named. `unconnected="assume"` takes the items of all parts for draws from one distribution, as where items were
-    allotted at random, which puts everyone on one scale; `part` then numbers the parts, the largest first.
+    named; `unconnected="assume"` takes the items of all parts for draws from one distribution. With `anchored`, items
+    and thresholds are those of people alone, and everyone else is placed on them, as a new rater would be.
 
-    With `anchored`, items and thresholds are those of people alone, and everyone else is placed on them, as a new rater
-    would be: a model that is unlike people, or a constant, then moves nothing but itself and connects nobody.
-
-    `show` chooses the table. `raters`: severity in logits, `infit` and `outfit` (mean squares, weighted by information
-    or not; each answer is compared with what the item's other answers predict), `range_use` (the slope of a rater's
-    answers on the predicted ones: below 1 for a rater who keeps to the middle), `fair` (the answer to an average item).
-    `items`: location, and the `fair` average: the mean answer of raters of severity 0, whoever happened to rate.
-    `thresholds`: where two neighbouring answers are equally likely. `categories`: how often each rater gave each
-    answer, and how often one of that severity who uses the scale as all do would have (`expected`). `summary`:
-    separation reliability of raters and items, and the fit. `ruler`: everything that the Wright map draws.
-
-    A rater who gave only the lowest or only the highest answer has no finite severity: it is estimated from a sum moved
-    inwards by 0.3 points, and `reason` says so.
+    `show` chooses the table: `raters` (severity, consistency, use of the range, fair average), `items`, `thresholds`,
+    `categories` (how often each rater gave each answer), `summary` (separation reliability) or `ruler`, which is all
+    that the Wright map draws; docs/explain.md explains their columns. A rater who gave only the lowest or only the
+    highest answer has no finite severity: it is estimated from a sum moved inwards by 0.3 points.
 
     >>> from vantage import demo_corpus
     >>> rows = facets(demo_corpus(), question="trust")

@@ -123,12 +123,9 @@ def correlate(
 
     The score of an item on a question is the mean or median of its answers, after `rounding`. `outside`
     names numeric columns, or columns of words whose `order` from low to high is given
-    (`order={"stance": ["against", "none", "favour"]}`; other words are left out). Rows without a value on
-    either side are left out pair by pair. The interval resamples items; `p` is two-sided for no association
-    and `p_adjusted` corrects it over all rows of the result. Two questions answered by the same raters correlate by
-    chance more often than independent items would: `independent_items` is what the items are worth for `p`
-    (Dutilleul 1993, from the variance components of both questions). `powered_by` names a rater that judged these and
-    further items, such as a model: see docs/powered.md.
+    (`order={"stance": ["against", "none", "favour"]}`; other words are left out). `p` is two-sided for no association,
+    of as many `independent_items` as the items are worth (Dutilleul 1993), and `p_adjusted` corrects it over all rows.
+    `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
 
     >>> answers = {"item": [1, 2, 3, 1, 2, 3], "question": ["trust"] * 3 + ["skill"] * 3, "rater": ["a"] * 6,
     ...            "value": [1, 2, 3, 2, 1, 3]}

@@ -65,20 +65,11 @@ def distance(
 ) -> pl.DataFrame:
     """How far apart two groups' answers to the same item are, on average over items.
 
-    With the shares p (first group in sorted order, unless `values` orders them) and q (second), and
-    m = (p + q) / 2:
-
-    * `jsd`: ½ KL(p‖m) + ½ KL(q‖m), the divergence (Lin 1991); at most log 2;
-    * `js_distance`: its square root, a metric (Endres and Schindelin 2003);
-    * `manhattan`: Σ |p − q|; `euclidean`: √Σ (p − q)²;
-    * `wasserstein`: the area between the cumulative shares, in steps of the codes; ordered scales only.
-
-    `normalise` divides by the largest possible value: log 2, its root, 2, √2, or the length of the scale.
-    Opt-outs are left out, or categories of their own with `opt_outs`. The answers of a group to an item are
-    pooled over everything that `match` does not name. Items that only one group answered are left out;
-    their judgments are counted as `one_sided`.
-
-    `ci` leaves out items, raters of either group, or both.
+    Between the shares p of the first group and q of the second, `metric` is one or several of `jsd` (the divergence of
+    Lin 1991; at most log 2), `js_distance` (its square root), `manhattan` Σ |p − q|, `euclidean` √Σ (p − q)², and
+    `wasserstein` (the area between the cumulative shares; ordered scales only). `normalise` divides by the largest
+    possible value. Opt-outs are left out, or categories of their own with `opt_outs`. The answers of a group to an item
+    are pooled over everything that `match` does not name; items that only one group answered are left out.
 
     Few answers make any two groups differ. Where raters belong to one group each, `chance` is what the same people
     give when they are dealt at random into groups of these sizes, on average over `relabellings`; `excess` is the
