@@ -70,14 +70,14 @@ def code_of(value: float | str | None, scale: Scale | None, given: Floats) -> fl
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class NumberedAnswers:
     """Judgments with a number for each combination of an answer, its group and the weight of its item.
 
     The kernel counts how often each number was given to a unit, which is all that a weighted mean or the difference of
     two means needs to know.
 
     >>> frame = pl.DataFrame({"item": ["a", "a", "b"], "value": [1.0, 3.0, 1.0], "era": ["new", "old", "new"]})
-    >>> coded = Coded.of(frame, {"between": "era", "values": None, "probability": None})
+    >>> coded = NumberedAnswers.of(frame, {"between": "era", "values": None, "probability": None})
     >>> coded.compared, coded.frame["value"].to_list(), coded.value.tolist(), coded.side.tolist()
     (('new', 'old'), [0.0, 1.0, 0.0], [1.0, 3.0], [0, 1])
     """
@@ -92,7 +92,7 @@ class Coded:
     """The two groups."""
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, options: Mapping[str, Any]) -> Coded:
+    def of(cls, frame: pl.DataFrame, options: Mapping[str, Any]) -> NumberedAnswers:
         """The judgments of a frame that has the columns which the options name."""
         between, probability, compared = options["between"], options["probability"], None
         frame = frame.with_columns(__side=pl.lit(0), __weight=pl.lit(1.0))
@@ -152,7 +152,7 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
         code = code_of(options["value"], scale, answered["value"].to_numpy())
     else:
         check_level(scale, answered, "a mean")
-    coded, between, probability = Coded.of(part.frame, options), options["between"], options["probability"]
+    coded, between, probability = NumberedAnswers.of(part.frame, options), options["between"], options["probability"]
     limits = _limits(scale, coded.value, code, between)
     plain = contribution(replace(part, frame=coded.frame), lambda counts: coded.statistic(counts.values, code, limits))
     for one in plain:
@@ -307,7 +307,7 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Bootstrap) -
         return _shown(table(plain, names(by)), options)
     scales, columns = scales_of(data), names(by)
     extra = [str(options[name]) for name in _COLUMNS if options[name] is not None]
-    coded = Coded.of(judgments_frame(data, list(dict.fromkeys([*columns, *extra]))), options)
+    coded = NumberedAnswers.of(judgments_frame(data, list(dict.fromkeys([*columns, *extra]))), options)
     rows: list[dict[str, Any]] = []
     for group, chosen in counted_groups(coded.frame, by, how):
         held = of_group(coded.frame, group.key)

@@ -87,7 +87,7 @@ def explain(
     (cumulative logits, Laplace approximation) or `binary`, with a likelihood-ratio and a permutation test of each term.
 
     `show="effects"` has, for each term, a row with its one p value and its clearest difference, whose interval holds
-    for all comparisons of the term at once, and the rows of the analysis of groups (see `groups`), with the other traits
+    for all comparisons of the term at once, and the rows of the analysis of groups (see `groups`), with other traits
     held constant. `points` are points of the scale whatever the family. `interactions` such as `item:gender` add random
     effects; `variance` has the variances, and `raters`, `items` and `interactions` shrunken estimates of each level.
 

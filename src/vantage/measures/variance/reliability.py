@@ -101,9 +101,9 @@ def reliability(
 
     >>> ratings = [[1, 2, 3, 4, 5], [1, 3, 3, 4, 4], [2, 2, 3, 5, 5], [3, 2, 4, 1, 5]]
     >>> reliability(ratings, up_to=2, target=0.9).select("k", pl.col("estimate").round(2), "needed").rows()
-    [(1, 0.54, 8), (2, 0.7, 8)]
+    [(1, 0.55, 8), (2, 0.71, 8)]
     >>> reliability(ratings, show="components", ci="none").select("component", pl.col("variance").round(2)).rows()
-    [('item', 0.96), ('rater', 0.0), ('residual', 0.82)]
+    [('item', 1.13), ('rater', 0.0), ('residual', 0.93)]
     """
     if not 0 < target < 1:
         raise InputError(f"the target {target} is not between 0 and 1", remedy="use for example 0.8")
@@ -131,7 +131,7 @@ def reliability(
 
 
 @dataclass(frozen=True)
-class Study:
+class VarianceStudy:
     """The answers of one group with their factors: a generalisability study."""
 
     key: dict[str, Any]
@@ -196,7 +196,7 @@ class Study:
         return variance_draws(self.design, chosen.ci, seed=how.seed), chosen
 
 
-def _grouped(data: Judgments, by: By, traits: list[str], interaction: bool) -> Iterator[Study]:
+def _grouped(data: Judgments, by: By, traits: list[str], interaction: bool) -> Iterator[VarianceStudy]:
     """The answers of each group, with raters, their traits and repetitions."""
     seats = SEATS if are_seats(data) else None
     for part in parts(data, by, extra=traits):
@@ -205,14 +205,14 @@ def _grouped(data: Judgments, by: By, traits: list[str], interaction: bool) -> I
         used = part.answered.filter(known) if known else part.answered
         about = counts(used, part.frame, no_trait=len(part.answered) - len(used))
         design = VarianceDesign.of(used, traits, interaction)
-        yield Study(part.key, about, design, seats or design.problem(), part)
+        yield VarianceStudy(part.key, about, design, seats or design.problem(), part)
 
 
-def _presented(data: Judgments, rater: str | Sequence[str]) -> Iterator[Study]:
+def _presented(data: Judgments, rater: str | Sequence[str]) -> Iterator[VarianceStudy]:
     """The answers of each rater on each scale, with the factors of the presentation; those of people together."""
     for card in cards(data, rater):
         design = designed(card)
-        yield Study(card.key, card.counts, design, _problem(card, design))
+        yield VarianceStudy(card.key, card.counts, design, _problem(card, design))
 
 
 def designed(card: Card) -> VarianceDesign:

@@ -154,9 +154,9 @@ class VarianceDesign:
         start = np.full(len(self.names), float(self.value.var())) if self.presented else self.pivots.centre
         ratio = start[:-1] / max(start[-1], 1e-3 * start.max(), 1e-12)
         design = Crossed([factor.code for factor in self.factors])
-        found = Gaussian(self.value, np.ones((len(self.value), 1)), design).fit(np.sqrt(ratio)).variances
+        fitted = Gaussian(self.value, np.ones((len(self.value), 1)), design).fit(np.sqrt(ratio)).variances
         # Close to zero the likelihood is level, so that a search ends anywhere.
-        return np.asarray(np.where(found > NOTHING * found.sum(), found, 0.0))
+        return np.asarray(np.where(fitted > NOTHING * fitted.sum(), fitted, 0.0))
 
 
 def variance_draws(design: VarianceDesign, over: str = "both", *, draws: int = DRAWS, seed: int = 0) -> Floats:
