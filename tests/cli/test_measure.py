@@ -69,7 +69,7 @@ def test_every_measure_explains_its_options(vantage: Vantage, name: str) -> None
         ("rater-quality", ()),
         ("reliability", ("--by", "question")),
         ("aggregate", ("--method", "median")),
-        ("components", ("--by", "question")),
+        ("reliability", ("--by", "question", "--show", "components")),
     ],
 )
 def test_measures_run_on_a_folder(vantage: Vantage, demo: Path, name: str, words: tuple[str, ...]) -> None:

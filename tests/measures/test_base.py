@@ -106,6 +106,14 @@ def test_an_option_under_its_old_name_says_the_new_one() -> None:
         split_half([[1, 2], [1, 2]], iterations=10)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize("name", sorted(measures.RENAMED))
+def test_a_measure_that_is_gone_says_what_answers_its_question(name: str) -> None:
+    with pytest.raises(InputError, match=f"no measure '{name}' any more; .* answers the same question"):
+        find(name)
+    with pytest.raises(AttributeError, match="answers that now"):
+        getattr(measures, name.replace("-", "_"))
+
+
 def _judged(seed: int = 0) -> pl.DataFrame:
     """Thirty items, judged by twelve people and three models, with traits and written reasons."""
     rng = np.random.default_rng(seed)

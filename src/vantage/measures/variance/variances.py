@@ -233,7 +233,7 @@ class Pivots:
     @cached_property
     def centre(self) -> Floats:
         """The variances with the pivots at their degrees of freedom."""
-        return self.drawn("none", 1, 0)[0]
+        return np.asarray(self.drawn("none", 1, 0)[0])
 
     def drawn(self, over: str, draws: int, seed: int) -> Floats:
         """Draws of the variances, over items, raters or both; over `none`, where all pivots are their expectation."""
