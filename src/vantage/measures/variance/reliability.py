@@ -153,7 +153,8 @@ class VarianceStudy:
             levels = design.factors[n].levels if n < len(design.factors) else len(design.value)
             row = {"component": name, "variance": float(design.variances[n]), "levels": levels, **self.about}
             row["estimate"] = float(share[n])
-            if drawn is not None and draws is not None:
+            held = design.presented and " × " in name and not name.startswith("item × ")
+            if drawn is not None and draws is not None and not held:
                 row |= draws[1].stated(interval_of(drawn[:, n], float(share[n]), how.confidence))
             yield doubted(row, design.factors[0].code, design.value) if name == "item" else row
 

@@ -186,7 +186,7 @@ class Pivots:
     squares: float
     freedom: float
     groups: dict[str, Ints]
-    """The level of each trait that each rater has."""
+    """The level of each trait that each rater has, or of each factor of the presentation."""
     scatter: RaterHeterogeneity | None
 
     @classmethod
@@ -216,7 +216,8 @@ class Pivots:
                 code = factor.code if first is None else factor.code[first]
                 crossed[factor.name] = _within_items(adjusted, unit, code)
                 squares, freedom = squares - crossed[factor.name][0], freedom - crossed[factor.name][1]
-        traits = [] if design.presented else [f for f in design.factors if not f.in_item and f.name != "rater"]
+        outer = [factor for factor in design.factors if not factor.in_item]
+        traits = [one for one in outer if (" × " not in one.name if design.presented else one.name != "rater")]
         groups = {trait.name: _of_raters(trait, rater) for trait in traits}
         scatter = None
         if not design.presented:
@@ -258,6 +259,13 @@ class Pivots:
         else:
             by_name["item × rater"] = np.maximum(error - extra, 0.0)
         if self.design.presented:
+            for name, group in self.groups.items():
+                noise = error
+                if (inside := f"item × {name}") in self.crossed:
+                    # An item's own effect of a level is shared by all of its answers there.
+                    shared = (table.answers - self.crossed[inside][2]) / len(table.per_item)
+                    noise = error + shared * by_name[inside]
+                by_name[name] = table.trait_variance(group, np.zeros(draws), noise, rng)
             for factor, variance in zip(self.design.factors, self.design.variances, strict=False):
                 by_name.setdefault(factor.name, np.full(draws, variance))
         else:
