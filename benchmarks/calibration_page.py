@@ -96,7 +96,7 @@ _LIMITS = """
   leaving them out in turn. With few answers per item that addition is itself uncertain, so that it cannot fall below
   0 makes intervals a little too long where raters do not differ.
 * Skewed items have a few that decide the variance, as do those of DICES-350, where most answers are the same; the
-  items' share and what is made of it (needed raters, d-study, ICC) cover less often, however the degrees of freedom
+  items' share and what is made of it (reliability of means, ICC) cover less often, however the degrees of freedom
   are corrected. Where the items' means are skewed, `reason` says so in the result.
 * The intervals of ICC(2,1) for complete tables take normal effects for granted (McGraw and Wong 1996); on three
   answers such as those of DICES-350 they cover less often.

@@ -166,16 +166,14 @@ INTERVALS: Final[dict[str, Rows]] = {
     "ac1": _of(measures.ac1),
     "randolph": _of(measures.randolph),
     "cohen": _of(measures.cohen),
-    "scott": _of(measures.scott),
     "pairwise": _of(measures.pairwise),
     "difference": _of(measures.difference),
     "unanimity": _of(measures.unanimity),
     "icc(2,1)": _of(measures.icc, where={"form": "ICC(2,1)"}),
-    "components, item": _of(measures.components, where={"component": "item"}),
-    "components, rater": _of(measures.components, where={"component": "rater"}),
-    "d-study": _of(measures.d_study, raters=[5]),
+    "components, item": _of(measures.reliability, show="components", where={"component": "item"}),
+    "components, rater": _of(measures.reliability, show="components", where={"component": "rater"}),
     "split-half": _of(measures.split_half, splits=30),
-    "needed-raters": _of(measures.needed_raters, up_to=1),
+    "reliability": _of(measures.reliability, up_to=1),
     "mean": _of(measures.mean),
     "prevalence": _of(measures.prevalence, value=1.0),
     "entropy": _of(measures.entropy),
@@ -200,7 +198,7 @@ INTERVALS: Final[dict[str, Rows]] = {
 """How each interval is made from a table of a design."""
 ITEMS_ONLY: Final = ("aggregate, bands", "calibration", "correlate", "ranks", "rater-quality", "rater-matrix")
 """Intervals that are about other items alone, by their definition: the last two are of single raters."""
-PAIRS: Final = ("cohen", "scott")
+PAIRS: Final = ("cohen",)
 """Their population is a table in which everyone judges everything."""
 SHARE_OF_ITEMS: Final = ("icc(2,1)",)
 """Its population value is the share of the items, which is quicker to estimate."""
@@ -253,11 +251,6 @@ def _test_error_gaps(frame: pl.DataFrame, design: Design, seed: int) -> tuple[fl
     return _p(measures.error_gaps(both, traits=["group"], level="ordinal"))
 
 
-def _test_regress(frame: pl.DataFrame, _: Design, seed: int) -> tuple[float | None, str | None]:
-    rows = measures.regress(people(frame, "genre"), on="genre", seed=seed)
-    return _p(rows, term="genre")
-
-
 def _test_distance(frame: pl.DataFrame, _: Design, seed: int) -> tuple[float | None, str | None]:
     data = people(frame, "group")
     return _p(measures.distance(data, between="group", relabellings=39, ci="items", resamples=50, seed=seed))
@@ -278,7 +271,6 @@ TESTS: Final[dict[str, Callable[[pl.DataFrame, Design, int], tuple[float | None,
     "explain, trait of raters": _test_explain,
     "groups, trait of raters": _test_groups,
     "error-gaps, trait of people": _test_error_gaps,
-    "regress, property of items": _test_regress,
     "distance, groups of raters": _test_distance,
     "dif, one item": _test_dif,
 }
@@ -415,20 +407,22 @@ def _voted(seed: int, correlation: float, members: int, items: int) -> dict[str,
 
 @cache
 def _true_shares(show: Any) -> pl.DataFrame:
-    return measures.g_study(simulators.presented(np.random.default_rng(1), 20_000), show=show, ci="none")
+    data = simulators.presented(np.random.default_rng(1), 20_000)
+    return measures.reliability(data, by="rater", presentations=True, show=show, up_to=2, ci="none")
 
 
 def _generalized(seed: int, items: int) -> dict[str, float]:
     data = simulators.presented(np.random.default_rng([seed, 4]), items)
-    rows, truth = measures.g_study(data), _true_shares("components")
+    options: dict[str, Any] = {"by": "rater", "presentations": True}
+    rows, truth = measures.reliability(data, show="components", **options), _true_shares("components")
     held = {
         f"share of {name}, held": _within(rows.filter(component=name), truth.filter(component=name)["estimate"][0])
         for name in rows["component"]
     }
-    rows, truth = measures.g_study(data, show="reliability"), _true_shares("reliability")
-    ends = rows.select(low="dependability_low", high="dependability_high")
-    held["reliability, held"] = _within(rows[1:2], truth["estimate"][1])
-    return held | {"dependability, held": _within(ends[1:2], truth["dependability"][1])}
+    rows, truth = measures.reliability(data, up_to=2, **options), _true_shares("means")
+    ends = rows.select(low="consistent_low", high="consistent_high")
+    held["dependability, held"] = _within(rows[1:2], truth["estimate"][1])
+    return held | {"generalisability, held": _within(ends[1:2], truth["consistent"][1])}
 
 
 CASES: Final[dict[str, tuple[str, Callable[[int], dict[str, float]], int]]] = {
@@ -460,8 +454,8 @@ CASES: Final[dict[str, tuple[str, Callable[[int], dict[str, float]], int]]] = {
     "panel, 3 models, 150 items": ("panel", partial(_voted, correlation=0.0, members=3, items=150), 1),
     "panel, 4 models, 150 items": ("panel", partial(_voted, correlation=0.3, members=4, items=150), 1),
     "panel, 6 models, 200 items": ("panel", partial(_voted, correlation=0.6, members=6, items=200), 1),
-    "G-study, 40 items": ("g-study", partial(_generalized, items=40), 1),
-    "G-study, 120 items": ("g-study", partial(_generalized, items=120), 1),
+    "G-study, 40 items": ("reliability", partial(_generalized, items=40), 1),
+    "G-study, 120 items": ("reliability", partial(_generalized, items=120), 1),
 }
 """The measure, what is simulated, and of how many tables one is, slow ones being fewer."""
 
@@ -493,8 +487,8 @@ _ORDINARY: Final[dict[str, tuple[str, ...]]] = {
 }
 _TESTED: Final[dict[str, tuple[str, ...]]] = {
     "within-raters": ("compare, condition",),
-    "sources": ("compare, property of items", "regress, property of items"),
-    "slopes": ("compare, property of items", "regress, property of items"),
+    "sources": ("compare, property of items",),
+    "slopes": ("compare, property of items",),
     "unequal-groups": ("compare, groups of raters",
                        "explain, trait of raters"),
     "unequal-noise": ("compare, groups of raters", "dif, one item"),

@@ -20,8 +20,7 @@ from vantage import measures
 CASES: Final[Mapping[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], float]]] = {
     "alpha": (partial(measures.alpha, level="nominal", ci="both"), 1.5),
     "cohen": (partial(measures.cohen, ci="both"), 3.0),
-    "scott": (partial(measures.scott, ci="both"), 3.0),
-    "components": (partial(measures.components, ci="both"), 5.0),
+    "components": (partial(measures.reliability, show="components", ci="both"), 5.0),
 }
 """What is measured, and in how many seconds it should be done."""
 

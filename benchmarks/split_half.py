@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 
 from benchmarks.harness import Taken, measured
-from vantage.measures.reliability.split_half import split_half
+from vantage.measures.variance.split_half import split_half
 
 Rows: TypeAlias = Mapping[str, Any]
 Case: TypeAlias = Callable[[Rows], Any]

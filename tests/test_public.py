@@ -17,10 +17,10 @@ PUBLIC = {
     """,
     "vantage.measures": """
         ac1 accuracy aggregate alpha alt_test ambiguity audit balanced_gain calibration cohen compare competence
-        components confusion correlate d_study defensible dif difference distance entropy error_gaps expectations
-        explain facets find fleiss g_study groups icc mean needed_raters opposed_items opt_outs pairwise panel
+        confusion correlate defensible dif difference distance entropy error_gaps expectations
+        explain facets find fleiss groups icc mean opposed_items opt_outs pairwise panel
         population prevalence randolph ranks rater_matrix rater_quality rationale_agreement rationale_form
-        rationale_similarity refusals registry regress scaling scott set_alpha soft_labels
+        rationale_similarity refusals registry reliability scaling set_alpha soft_labels
         split_half split_items unanimity whose_label
     """,
     "vantage.report": "Column Figure Finding Published Report Result Section Table published_table",

@@ -14,7 +14,7 @@ import vantage
 
 if TYPE_CHECKING:
     CORPUS = vantage.demo_corpus()
-    vantage.measures.alpha(CORPUS, by="question", interval="bca", kinds=["person"], include_excluded=True)
+    vantage.measures.alpha(CORPUS, by="question", kinds=["person"], include_excluded=True)
     vantage.measures.rater_quality(CORPUS, min_items=3)
     vantage.measures.rationale_agreement(CORPUS, metric="rouge-l")
     vantage.studies.run("wcsent", out="results")
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     vantage.alpha(CORPUS)  # type: ignore[attr-defined]
     vantage.measures.alpha(CORPUS, buy="question")  # type: ignore[call-arg]
     vantage.measures.alpha(CORPUS, kinds="all", buy="question")  # type: ignore[call-arg]
-    vantage.measures.alpha(CORPUS, interval="basic")  # type: ignore[arg-type]
+    vantage.measures.alpha(CORPUS, ci="basic")  # type: ignore[arg-type]
     vantage.perspective.splitt(CORPUS)  # type: ignore[attr-defined]
     vantage.studies.runn("wcsent")  # type: ignore[attr-defined]
 

@@ -1,5 +1,5 @@
-# Golden values of tests/measures/reliability/test_reml.py: REML components of incomplete tables from lme4.
-# Debian: apt-get install r-base-core r-cran-lme4. Run: Rscript tools/components_golden.R > tests/measures/reliability/reml_golden.json
+# Golden values of tests/measures/variance/test_reml.py: REML components of incomplete tables from lme4.
+# Debian: apt-get install r-base-core r-cran-lme4. Run: Rscript tools/components_golden.R > tests/measures/variance/reml_golden.json
 # The tables are made by the same congruential generator in R and in the test, so that no data are stored.
 suppressMessages(library(lme4))
 draws <- function(n, seed) {  # uniform numbers of Park and Miller (1988)

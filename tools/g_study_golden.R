@@ -1,5 +1,5 @@
 # Golden values of tests/measures/audits/test_g_study.py: REML components of two-facet designs from lme4.
-# Debian: apt-get install r-base-core r-cran-lme4. Run: Rscript tools/g_study_golden.R > tests/measures/audits/g_study_golden.json
+# Debian: apt-get install r-base-core r-cran-lme4. Run: Rscript tools/g_study_golden.R > tests/measures/variance/g_study_golden.json
 # The first table is that of Gleser, Cronbach and Rajaratnam (1965); the others are made by the same congruential
 # generator in R and in the test, so that no data are stored.
 suppressMessages(library(lme4))

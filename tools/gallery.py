@@ -40,7 +40,7 @@ def _raters() -> Part:
 
 def _needed() -> Part:
     """The reliability of the mean of more and more raters."""
-    known = registry()["needed-raters"]
+    known = registry()["reliability"]
     frame = known.function(demo_corpus(), by="question", resamples=200)
     options = {**known.view.chart_options, "series": "question", "reference": 0.8}
     return Figure("needed", "", "", "curve", frame.drop("left_out", strict=False), options)

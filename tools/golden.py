@@ -44,7 +44,7 @@ TOLERANCE: Final = 1e-10
 """How far an estimate may be from the one that was kept, as a share of it: processors round sums differently."""
 SEARCHED: Final = 1e-6
 """The same for the other numbers, many of which are where a search for variances ended."""
-FITTED: Final = ("population",)
+FITTED: Final = ("population", "icc", "reliability", "explain")
 """Measures whose estimates are where a search ended too."""
 SMALL: Final = {"resamples": 200, "permutations": 200, "splits": 100, "relabellings": 20, "seed": 0}
 """The options that make a case quick and repeatable, where a measure takes them."""
@@ -250,7 +250,7 @@ def second() -> pl.DataFrame:
 
 
 CORPORA: Final = {made.__name__: made for made in (gaps, models, nominal, best_worst, sets, presented, second)}
-OWN: Final = {"scaling": "best_worst", "set-alpha": "sets", "audit": "presented", "g-study": "presented",
+OWN: Final = {"scaling": "best_worst", "set-alpha": "sets", "audit": "presented",
               "balanced-gain": "presented", "expectations": "gaps", "defensible": "second"}  # fmt: skip
 """Measures that need a table of their own."""
 
@@ -268,18 +268,17 @@ def corpus(name: str) -> Any:
 BY: Final[tuple[tuple[str, ...] | None, ...]] = (None, ("question", "home"), ("question", "topic"), ("rater",))
 LONG: Final = ("soft-labels", "refusals", "aggregate")
 """Measures with a row per item, which are not grouped by rater here; others have only the default interval then."""
-POWERABLE: Final = ("mean", "prevalence", "entropy", "split-items", "alpha", "pairwise", "correlate", "regress")
+POWERABLE: Final = ("mean", "prevalence", "entropy", "split-items", "alpha", "pairwise", "correlate")
 NEEDED: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "compare": ({"between": "home"}, {"between": "topic"}, {"between": "condition"}),
     "distance": ({"between": "home"}, {"between": "kind"}),
     "dif": ({"between": "home"},),
     "population": ({"target": {"home": {"coast": 0.7, "hills": 0.3}}},),
     "whose-label": ({"traits": "home", "permutations": 9},),
-    "regress": ({"on": "length"},),
     "prevalence": ({"value": 1.0},),
     "explain": ({"traits": "home"},),
     "correlate": ({}, {"outside": "length"}),
-    "components": ({}, {"trait": "home"}),
+    "reliability": ({}, {"show": "components"}, {"show": "components", "trait": "home"}),
     "mean": ({}, {"between": "home"}),
     "alpha": ({}, {"level": "interval"}, {"level": "nominal"}),
     "entropy": ({}, {"per": "item"}),
@@ -301,7 +300,6 @@ def variants(name: str, corpus_name: str) -> Iterator[tuple[str, dict[str, Any]]
         yield " ".join(f"{key}={value}" for key, value in options.items()), options
     if name in POWERABLE and corpus_name in ("models", "nominal"):
         needed: dict[str, dict[str, Any]] = {
-            "regress": {"on": "length"},
             "prevalence": {"value": 1.0},
             "correlate": {"outside": "length"},
         }
@@ -322,8 +320,6 @@ def cases(only: str | None = None, *, estimates: bool = False) -> Iterator[Case]
                 if by == ("rater",) and over not in ("none", "auto", ""):
                     continue
                 yield Case(where, name, by, over, variant, options)
-                if over == "items" and by is None and "interval" in known.options:
-                    yield Case(where, name, by, over, f"{variant} interval=bca".strip(), {**options, "interval": "bca"})
 
 
 def result(case: Case) -> pl.DataFrame:

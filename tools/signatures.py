@@ -17,10 +17,7 @@ from types import ModuleType
 from vantage.measures import HELPERS, HOMES, base, intervals
 
 HEADER = '"""The signatures of the measures, for type checkers; written by `make reference`."""\n'
-INTERVALS = (
-    *("IntervalOptions", "ItemIntervalOptions", "PercentileOptions", "PlainIntervalOptions", "SourceOptions"),
-    *("WeightedIntervalOptions", "WeightedPercentileOptions", "WeightedSourceOptions"),
-)
+INTERVALS = ("IntervalOptions", "WeightedIntervalOptions")
 """The options of intervals that measures declare together, in `vantage.measures.intervals`."""
 
 

@@ -16,7 +16,7 @@ from vantage.measures.option_text import convert
 
 CONTRACT = (
     *("alpha", "split-half", "pairwise", "unanimity", "fleiss", "randolph", "cohen", "ac1", "icc", "entropy"),
-    *("ambiguity", "distance", "accuracy", "correlate", "ranks", "alt-test", "rater-quality", "needed-raters"),
+    *("ambiguity", "distance", "accuracy", "correlate", "ranks", "alt-test", "rater-quality", "reliability"),
 )
 COMMON = {"estimate", "low", "high", "items", "raters", "judgments", "left_out"}
 
@@ -67,9 +67,9 @@ def test_every_measure_explains_its_options(vantage: Vantage, name: str) -> None
         ("compare", ("--by", "question", "--between", "gender", "--values", "man,woman")),
         ("accuracy", ("--reference", "each", "--raters", "r9", "--metric", "mae", "--ci", "none")),
         ("rater-quality", ()),
-        ("needed-raters", ("--by", "question")),
+        ("reliability", ("--by", "question")),
         ("aggregate", ("--method", "median")),
-        ("components", ("--by", "question")),
+        ("reliability", ("--by", "question", "--show", "components")),
     ],
 )
 def test_measures_run_on_a_folder(vantage: Vantage, demo: Path, name: str, words: tuple[str, ...]) -> None:

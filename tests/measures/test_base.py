@@ -16,7 +16,7 @@ import vantage
 from benchmarks import calibration_rows, simulators
 from vantage import measures
 from vantage.errors import InputError
-from vantage.measures import base, find, registry
+from vantage.measures import base, find, registry, split_half
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.base import BIASED, REGISTRY, RENAMED, RESULT, measure, table
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions
@@ -63,22 +63,22 @@ def test_an_interval_without_its_own_estimate_has_a_reason() -> None:
 
 
 def test_options_that_measures_share_have_one_name_and_one_order() -> None:
-    shared = ["by", "ci", "interval", "resamples", "confidence", "seed", "kinds", "include_excluded", "include_extra"]
+    shared = ["by", "ci", "resamples", "confidence", "seed", "kinds", "include_excluded", "include_extra"]
     for name, known in registry().items():
         assert [option for option in known.options if option in shared] == [o for o in shared if o in known.options], (
             name
         )
         # `weights` are those of raters; where it once meant the penalties of disagreements, it is refused by name.
-        assert not RENAMED.keys() & known.options.keys() - {"method", "weights"}, name
+        assert not RENAMED.keys() & known.options.keys() - {"weights"}, name
         assert not {"weights", "agreement_weights"} <= known.options.keys(), name
-        estimators = {"aggregate", "competence", "needed-raters", "scaling"}
+        estimators = {"aggregate", "competence", "scaling"}
         assert "method" not in known.options or name in estimators, f"{name}: `method` names an estimator"
 
 
 def test_the_options_of_intervals_are_those_of_the_bootstrap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vantage.measures.base.REGISTRY", dict(REGISTRY))
 
-    @measure("plain-mean", "means")
+    @measure("plain-mean", "means", interval=("raters", "sources"))
     def plain_mean(data: Judgments, *, by: By = (), **resampling: Unpack[IntervalOptions]) -> pl.DataFrame:
         """A mean."""
         return table([{"estimate": Bootstrap(**resampling, over=OVER).confidence, "items": len(str(data)), "by": by}])
@@ -102,8 +102,16 @@ def test_any_two_options_come_in_the_same_order_in_all_measures() -> None:
 
 
 def test_an_option_under_its_old_name_says_the_new_one() -> None:
-    with pytest.raises(InputError, match="it is now 'interval'"):
-        alpha([[1, 2], [1, 2]], level="nominal", method="bca")  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="it is now 'splits'"):
+        split_half([[1, 2], [1, 2]], iterations=10)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("name", sorted(measures.RENAMED))
+def test_a_measure_that_is_gone_says_what_answers_its_question(name: str) -> None:
+    with pytest.raises(InputError, match=f"no measure '{name}' any more; .* answers the same question"):
+        find(name)
+    with pytest.raises(AttributeError, match="answers that now"):
+        getattr(measures, name.replace("-", "_"))
 
 
 def _judged(seed: int = 0) -> pl.DataFrame:
@@ -153,7 +161,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "rater-matrix": {"ci": "items"},
     "rationale-agreement": {"metric": "rouge-l"},
     "rationale-similarity": {"encode": lambda texts: np.array([[len(text), text.count("1")] for text in texts])},
-    "regress": {"on": "genre", "data": _judged().with_columns(genre=pl.col("item").str.slice(1).cast(pl.Int64) % 2)},
     "scaling": {"data": calibration_rows.compared(0, 12)},
     "whose-label": {"traits": "trait", "permutations": 9},
     "set-alpha": {"data": simulators.sets(np.random.default_rng(0), 20, 12, 4)},
@@ -199,12 +206,12 @@ def test_a_default_over_less_than_both_says_why(name: str) -> None:
 
 
 def test_an_interval_that_a_measure_does_not_have_is_refused() -> None:
-    for name in ("g-study", "correlate", "calibration", "panel"):
+    for name in ("correlate", "calibration", "panel"):
         with pytest.raises(InputError, match="there is no interval over 'raters'"):
             registry()[name].function(_judged(), ci="raters", **OPTIONS["panel"] if name == "panel" else {})
 
 
-@pytest.mark.parametrize("name", ["alpha", "fleiss", "pairwise", "unanimity", "icc", "split-half", "needed-raters"])
+@pytest.mark.parametrize("name", ["alpha", "fleiss", "pairwise", "unanimity", "icc", "split-half"])
 def test_answers_that_a_rater_gave_twice_are_named(name: str) -> None:
     once = pl.DataFrame(
         {"item": [*"abcd"] * 3, "rater": [*"xxxxyyyyzzzz"], "value": [1, 2, 3, 1, 2, 2, 1, 3, 3, 1, 1, 2]}

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from vantage.errors import InputError
-from vantage.measures.intervals import Spread, interval
+from vantage.measures.intervals import LIMITS, RANKS, Spread, interval
 from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import ItemSources
 from vantage.measures.resampling import (
@@ -26,17 +26,17 @@ def test_the_interval_of_a_mean_is_close_to_the_normal_one() -> None:
     values = np.random.default_rng(0).exponential(size=400)
     items = pl.Series([f"i{i}" for i in range(400)])
     error = 1.96 * values.std() / 20
-    for method in ("percentile", "bca"):
-        row = mean_with_interval(items, values, Resampling(interval=method))
+    for limits in (LIMITS, RANKS):
+        row = mean_with_interval(items, values, Resampling(), limits)
         assert row["estimate"] == pytest.approx(values.mean())
-        assert (row["low"], row["high"]) == pytest.approx((values.mean() - error, values.mean() + error), abs=0.02)
+        assert (row["low"], row["high"]) == pytest.approx((values.mean() - error, values.mean() + error), abs=0.025)
 
 
 def test_units_of_one_item_are_drawn_together() -> None:
     items = pl.Series(["a", "a", "b"])
     sums = per_item(items, np.array([[1.0, 1.0], [3.0, 1.0], [5.0, 1.0]]))
     assert sums.tolist() == [[4.0, 2.0], [5.0, 1.0]]
-    low, high = Resampling(interval="percentile", resamples=100).of_sums(sums, ratio)
+    low, high = Resampling(resamples=100).of_sums(sums, ratio, RANKS)
     assert (low, high) == (2.0, 5.0)
 
 
@@ -63,7 +63,7 @@ def test_a_mean_over_two_raters_has_no_interval_and_says_why(raters: int, why: s
 
 def test_the_same_seed_gives_the_same_interval() -> None:
     sums = np.column_stack([np.random.default_rng(1).normal(size=30), np.ones(30)])
-    drawn = [Resampling(interval="percentile", seed=seed).of_sums(sums, ratio) for seed in (5, 5, 6)]
+    drawn = [Resampling(seed=seed).of_sums(sums, ratio, RANKS) for seed in (5, 5, 6)]
     assert drawn[0] == drawn[1] != drawn[2]
     # Nothing is drawn where every item can be left out.
     assert Resampling(seed=5).of_sums(sums, ratio) == Resampling(seed=6).of_sums(sums, ratio)
@@ -75,7 +75,7 @@ def test_every_unit_is_left_out_once_also_in_groups() -> None:
     assert (weight == 0).sum(axis=0).tolist() == [1] * 25
 
 
-@pytest.mark.parametrize("options", [{"ci": "raters"}, {"confidence": 1.0}, {"resamples": 0}, {"interval": "basic"}])
+@pytest.mark.parametrize("options", [{"ci": "raters"}, {"confidence": 1.0}, {"resamples": 0}])
 def test_bad_options_are_told_in_one_sentence(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         Resampling(**options)

@@ -93,9 +93,9 @@ def test_reliability_is_that_of_the_decision_study() -> None:
     corpus = vantage.demo_corpus()
     read = Pilot.of(corpus, "trust", None)
     parts = read.components
-    found = vantage.measures.d_study(corpus, by="question", raters=[4], ci="none").filter(question="trust")
+    found = vantage.measures.reliability(corpus, by="question", up_to=4, ci="none").filter(question="trust", k=4)
     planned = reliability(np.array([[parts.item, parts.rater, parts.residual]]), StudyLayout(10, 4, 4))[0]
-    assert planned == pytest.approx(found["dependability"][0], rel=1e-9)
+    assert planned == pytest.approx(found["estimate"][0], rel=1e-9)
 
 
 def test_simulated_answers_have_the_components_that_were_asked_for() -> None:
@@ -111,7 +111,7 @@ def test_simulated_answers_have_the_components_that_were_asked_for() -> None:
             "value": model.codes[made.astype(int)].ravel(),
         }
     )
-    found = vantage.measures.components(frame, ci="none")["variance"].to_list()
+    found = vantage.measures.reliability(frame, show="components", ci="none")["variance"].to_list()
     assert found[0] == pytest.approx(0.4, rel=0.1)
     assert found[1] == pytest.approx(0.1, rel=0.25)  # of 300 raters
     assert frame["value"].mean() == pytest.approx(2.0, abs=0.06)

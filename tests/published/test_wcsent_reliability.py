@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 from vantage.measures.aggregation.labels import aggregate
-from vantage.measures.reliability.needed_raters import needed_raters
-from vantage.measures.reliability.rater_quality import rater_quality
-from vantage.measures.reliability.split_half import split_half
+from vantage.measures.variance.rater_quality import rater_quality
+from vantage.measures.variance.reliability import reliability
+from vantage.measures.variance.split_half import split_half
 
 pytestmark = pytest.mark.data
 
@@ -124,7 +124,7 @@ def test_tied_votes_are_more_than_the_paper_says(ratings: pl.DataFrame) -> None:
 
 
 def test_how_many_raters_a_reliability_of_nine_tenths_needs(ratings: pl.DataFrame) -> None:
-    found = needed_raters(ratings, by="question", target=0.9, up_to=20)
+    found = reliability(ratings, by="question", target=0.9, up_to=20)
     # Items have 5.1 to 5.4 answers: stepped-up halves of them are about as reliable as five raters.
     at_five = by_dimension(found.filter(pl.col("k") == 5))
     assert at_five == pytest.approx([0.883, 0.845, 0.728], abs=0.01)

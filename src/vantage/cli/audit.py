@@ -74,12 +74,12 @@ def audit(
         return
     tables = {table.name: table.frame for table in report.result.tables}
     said = [finding.text for section in report.result.sections for finding in section.findings]
-    named = {"audit": "effects", "g-study": "components", "reliability": "reliability"}
+    named = {"audit": "effects", "variance": "components", "reliability": "reliability"}
     if output.json:
         print_tables({name: tables[table] for table, name in named.items() if table in tables}, verdicts=said)
         return
     shares = ("rater", "scale", "component", "variance", "estimate", "low", "high")
-    for table, columns in (("audit", SHOWN), ("g-study", shares)):
+    for table, columns in (("audit", SHOWN), ("variance", shares)):
         if table in tables and len(known := tables[table].drop_nulls("estimate")):
             print_frame(known.select(columns), title=named[table].capitalize())
             typer.echo("")

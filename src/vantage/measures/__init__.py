@@ -22,13 +22,13 @@ HOMES = {
     for module, names in {
         "agreement.alpha": ["alpha"],
         "agreement.chance_corrected": ["fleiss", "randolph", "ac1"],
-        "agreement.rater_pairs": ["cohen", "scott", "rater_matrix"],
+        "agreement.rater_pairs": ["cohen", "rater_matrix"],
         "agreement.pairwise": ["pairwise", "difference", "unanimity"],
         "agreement.intraclass": ["icc"],
         "agreement.recoded": ["opt_outs", "set_alpha"],
-        "reliability.split_half": ["split_half"],
-        "reliability.needed_raters": ["needed_raters"],
-        "reliability.rater_quality": ["rater_quality"],
+        "variance.split_half": ["split_half"],
+        "variance.reliability": ["reliability"],
+        "variance.rater_quality": ["rater_quality"],
         "aggregation.labels": ["aggregate", "soft_labels", "competence"],
         "variation.spread": ["entropy", "ambiguity", "split_items", "opposed_items"],
         "variation.distances": ["distance"],
@@ -44,13 +44,11 @@ HOMES = {
         "relations.compare": ["compare"],
         "relations.groups": ["groups"],
         "comparisons.scores": ["scaling"],
-        "reliability.components": ["components", "d_study"],
         "audits.effects": ["audit"],
-        "audits.g_study": ["g_study", "balanced_gain"],
+        "audits.balanced_gain": ["balanced_gain"],
         "models.explain": ["explain"],
         "models.facets": ["facets"],
         "models.dif": ["dif"],
-        "models.regress": ["regress"],
         "scoring.replaceability": ["alt_test"],
         "panels.panel": ["panel"],
         "rationale.agreement": ["rationale_agreement", "rationale_similarity"],
@@ -85,8 +83,7 @@ HELPERS = {
         "rationale.semantic": "BertScore Likeness",
         "rationale.topics": "topics",
         "relations.correlations": "midranks p_value weighted_correlation",
-        "reliability.variance_design": "VarianceDesign",
-        "reliability.variance_draws": "variance_draws",
+        "variance.variances": "VarianceDesign variance_draws",
         "resampling": "Resampling difference_with_interval item_codes mean_with_interval "
         "named per_item ratio several_with_intervals",
         "scoring.scores": "Metric Rules Scores",
@@ -104,6 +101,10 @@ HELPERS = {
 RENAMED = {
     "bands": "aggregate with per=band",
     "scaling-split-half": "scaling with show=reliability",
+    **dict.fromkeys(("needed-raters", "d-study"), "reliability"),
+    "components": "reliability with show=components",
+    "g-study": "reliability by rater with presentations",
+    "scott": "fleiss",
 }
 """What answers the question of a measure that is gone."""
 
@@ -154,4 +155,4 @@ PLUGINS: "Plugins[Measure]" = Plugins("measures", "measure", _built_in, _accepte
 
 if not TYPE_CHECKING:
     # Type checkers would take any name for granted.
-    __getattr__, __dir__ = attach(__name__, HOMES | HELPERS)
+    __getattr__, __dir__ = attach(__name__, HOMES | HELPERS, renamed=RENAMED)

@@ -10,16 +10,14 @@ from vantage.measures.agreement.alpha import Distance
 from vantage.measures.agreement.chance_corrected import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.recoded import Distance as RecodedDistance
-from vantage.measures.audits.g_study import Show
 from vantage.measures.base import Measure as Measure, only_reason as only_reason
 from vantage.measures.comparisons.scores import Scoring
 from vantage.measures.counts import Counts as Counts
-from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, ItemIntervalOptions, LIMITS as LIMITS, Over, PercentileOptions, PlainIntervalOptions, Resampled, SHARES as SHARES, SourceOptions, Spread as Spread, WeightedIntervalOptions, WeightedPercentileOptions, WeightedSourceOptions, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, student as student, student_interval as student_interval, welch as welch, wilson as wilson
+from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, LIMITS as LIMITS, Over, Resampled, SHARES as SHARES, Spread as Spread, WeightedIntervalOptions, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, student as student, student_interval as student_interval, welch as welch, wilson as wilson
 from vantage.measures.kernel import Answers as Answers, spread_of as spread_of
 from vantage.measures.kinds import Kinds, selected as selected
-from vantage.measures.models.explain import Family, Show as ExplainShow
+from vantage.measures.models.explain import Family, Show
 from vantage.measures.models.facets import Show as FacetsShow, Unconnected
-from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction, adjusted as adjusted, permutation_p as permutation_p, share_beyond as share_beyond
 from vantage.measures.option_text import parse_options as parse_options, parse_words as parse_words, values_of as values_of
 from vantage.measures.panels.panel import Show as PanelShow
@@ -33,10 +31,6 @@ from vantage.measures.rationale.topics import topics as topics
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, midranks as midranks, p_value as p_value, weighted_correlation as weighted_correlation
 from vantage.measures.relations.groups import Over as GroupsOver
 from vantage.measures.relations.ranks import Rank
-from vantage.measures.reliability.rater_quality import Correlation as RaterQualityCorrelation
-from vantage.measures.reliability.split_half import Average, Correlation, Split
-from vantage.measures.reliability.variance_design import VarianceDesign as VarianceDesign
-from vantage.measures.reliability.variance_draws import variance_draws as variance_draws
 from vantage.measures.resampling import Resampling as Resampling, difference_with_interval as difference_with_interval, item_codes as item_codes, mean_with_interval as mean_with_interval, named as named, per_item as per_item, ratio as ratio, several_with_intervals as several_with_intervals
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
@@ -48,6 +42,9 @@ from vantage.measures.texts.composites import composites as composites, conditio
 from vantage.measures.texts.dictionary import Dictionary as Dictionary
 from vantage.measures.texts.diversity import text_diversity as text_diversity
 from vantage.measures.texts.phrases import Encode, class_phrases as class_phrases, similar_phrases as similar_phrases
+from vantage.measures.variance.rater_quality import Correlation as RaterQualityCorrelation
+from vantage.measures.variance.split_half import Average, Correlation, Split
+from vantage.measures.variance.variances import VarianceDesign as VarianceDesign, variance_draws as variance_draws
 from vantage.measures.variation.distances import Distance as DistancesDistance
 from vantage.measures.variation.spread import Base, Per
 from vantage.scales import Level
@@ -57,13 +54,7 @@ class Whose(TypedDict, total=False):
     include_excluded: bool
     include_extra: bool
 class Interval(IntervalOptions, Whose): ...
-class ItemInterval(ItemIntervalOptions, Whose): ...
-class Percentile(PercentileOptions, Whose): ...
-class PlainInterval(PlainIntervalOptions, Whose): ...
-class Source(SourceOptions, Whose): ...
 class WeightedInterval(WeightedIntervalOptions, Whose): ...
-class WeightedPercentile(WeightedPercentileOptions, Whose): ...
-class WeightedSource(WeightedSourceOptions, Whose): ...
 def alpha(
     data: Judgments,
     *,
@@ -103,13 +94,6 @@ def cohen(
     agreement_weights: Literal['linear', 'quadratic'] | None = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
-def scott(
-    data: Judgments,
-    *,
-    by: By = ...,
-    agreement_weights: Literal['linear', 'quadratic'] | None = ...,
-    **shared: Unpack[Interval],
-) -> pl.DataFrame: ...
 def rater_matrix(
     data: Judgments,
     *,
@@ -118,7 +102,6 @@ def rater_matrix(
     agreement_weights: Literal['linear', 'quadratic'] | None = ...,
     min_items: int = ...,
     ci: Literal['items', 'none'] = ...,
-    resamples: int = ...,
     confidence: float = ...,
     seed: int = ...,
     **shared: Unpack[Whose],
@@ -168,7 +151,7 @@ def set_alpha(
     *,
     by: By = ...,
     distance: RecodedDistance = ...,
-    **shared: Unpack[Source],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def split_half(
     data: Judgments,
@@ -179,15 +162,21 @@ def split_half(
     aggregate: Average = ...,
     spearman_brown: bool = ...,
     splits: int = ...,
-    **shared: Unpack[Percentile],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
-def needed_raters(
+def reliability(
     data: Judgments,
     *,
     by: By = ...,
+    show: Literal['means', 'components'] = ...,
+    trait: By = ...,
+    interaction: bool = ...,
+    presentations: bool = ...,
+    rater: str | Sequence[str] = ...,
     target: float = ...,
     up_to: int = ...,
-    **shared: Unpack[WeightedPercentile],
+    samples: int = ...,
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def rater_quality(
     data: Judgments,
@@ -277,7 +266,6 @@ def distance(
     base: Literal['nats', 'bits'] = ...,
     normalise: bool = ...,
     opt_outs: bool = ...,
-    smoothing: float = ...,
     match: By = ...,
     per: Per = ...,
     relabellings: int = ...,
@@ -287,7 +275,7 @@ def refusals(
     data: Judgments,
     *,
     by: By = ...,
-    **shared: Unpack[Source],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def accuracy(
     data: Judgments,
@@ -305,7 +293,7 @@ def accuracy(
     people: Sequence[str] | None = ...,
     match: By = ...,
     skill: bool = ...,
-    **shared: Unpack[PlainInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def confusion(
     data: Judgments,
@@ -328,13 +316,13 @@ def calibration(
     bins: int = ...,
     match: By = ...,
     per: Literal['score', 'bin'] = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def defensible(
     data: Judgments,
     *,
     per: Literal['score', 'answer'] = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def error_gaps(
     data: Judgments,
@@ -357,7 +345,7 @@ def expectations(
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
     per: Literal['score', 'item'] = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def mean(
     data: Judgments,
@@ -367,7 +355,7 @@ def mean(
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[WeightedSource],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def prevalence(
     data: Judgments,
@@ -378,7 +366,7 @@ def prevalence(
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[WeightedSource],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def correlate(
     data: Judgments,
@@ -391,7 +379,7 @@ def correlate(
     rounding: Rounding = ...,
     correction: Correction = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def ranks(
     data: Judgments,
@@ -411,8 +399,8 @@ def ranks(
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
     match: By = ...,
-    per: Literal['all', 'system', 'pair', 'resample'] = ...,
-    **shared: Unpack[ItemInterval],
+    per: Literal['all', 'system'] = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def compare(
     data: Judgments,
@@ -452,46 +440,10 @@ def scaling(
     seed: int = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
-def components(
-    data: Judgments,
-    *,
-    by: By = ...,
-    trait: By = ...,
-    interaction: bool = ...,
-    ci: Over = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    **shared: Unpack[Whose],
-) -> pl.DataFrame: ...
-def d_study(
-    data: Judgments,
-    *,
-    by: By = ...,
-    score: Literal['item', 'rater'] = ...,
-    items: Sequence[int] = ...,
-    raters: Sequence[int] = ...,
-    samples: Sequence[int] = ...,
-    ci: Over = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    **shared: Unpack[Whose],
-) -> pl.DataFrame: ...
 def audit(
     data: Judgments,
     *,
     rater: str | Sequence[str] = ...,
-    confidence: float = ...,
-    **shared: Unpack[Whose],
-) -> pl.DataFrame: ...
-def g_study(
-    data: Judgments,
-    *,
-    rater: str | Sequence[str] = ...,
-    show: Show = ...,
-    answers: Sequence[int] = ...,
-    target: float = ...,
-    estimator: Literal['moments', 'reml'] = ...,
-    ci: Resampled = ...,
     confidence: float = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
@@ -511,7 +463,7 @@ def explain(
     family: Family = ...,
     interactions: By = ...,
     base: Mapping[str, str] | None = ...,
-    show: ExplainShow = ...,
+    show: Show = ...,
     permutations: int = ...,
     sources: ItemSources | str | None = ...,
     confidence: float = ...,
@@ -523,7 +475,6 @@ def facets(
     *,
     by: By = ...,
     question: str | None = ...,
-    thresholds: Literal['common', 'question', 'rater'] = ...,
     unconnected: Unconnected = ...,
     anchored: bool = ...,
     show: FacetsShow = ...,
@@ -542,21 +493,6 @@ def dif(
     confidence: float = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
-def regress(
-    data: Judgments,
-    *,
-    by: By = ...,
-    on: By,
-    question: str | None = ...,
-    family: RegressFamily = ...,
-    value: float | str | None = ...,
-    probability: str | None = ...,
-    ci: Over = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Whose],
-) -> pl.DataFrame: ...
 def alt_test(
     data: Judgments,
     *,
@@ -571,7 +507,7 @@ def alt_test(
     match: By = ...,
     traits: Sequence[str] | None = ...,
     per: Literal['model', 'person'] = ...,
-    **shared: Unpack[PlainInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def panel(
     data: Judgments,
@@ -599,7 +535,7 @@ def rationale_agreement(
     draws: int = ...,
     writer: Writer = ...,
     with_itself: bool = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def rationale_similarity(
     data: Judgments,
@@ -612,7 +548,7 @@ def rationale_similarity(
     encode: Encode | None = ...,
     bertscore: Score | None = ...,
     draws: int = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def rationale_form(
     data: Judgments,
@@ -620,7 +556,7 @@ def rationale_form(
     by: By = ...,
     properties: Sequence[str] = ...,
     source: str = ...,
-    **shared: Unpack[ItemInterval],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def population(
     data: Judgments,

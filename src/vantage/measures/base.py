@@ -18,7 +18,7 @@ from vantage.measures.intervals import (
     NOT_HELD,
     TOO_FEW_RATERS,
     Bootstrap,
-    Method,
+    IntervalOptions,
     Over,
     Resampled,
     WeightedIntervalOptions,
@@ -44,7 +44,7 @@ P = ParamSpec("P")
 
 RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
 """The columns of every result, after the grouping columns and the measure's own."""
-RENAMED: Final = {"method": "interval", "iterations": "splits", "least": "min_items", "metrics": "metric",
+RENAMED: Final = {"iterations": "splits", "least": "min_items", "metrics": "metric",
                   "weights": "agreement_weights"}  # fmt: skip
 """What options of measures were called once, and what they are called now."""
 ONE_BY_ONE: Final = "the interval takes items for drawn one by one, although they come from sources ('{}')"
@@ -121,11 +121,11 @@ TYPES: Final = {
     "Kinds": Kinds,
     "Sequence": Sequence,
     "Over": Over,
-    "Method": Method,
     "Resampled": Resampled,
     "By": By,
     "Literal": Literal,
     "Unpack": Unpack,
+    "IntervalOptions": IntervalOptions,
     "WeightedIntervalOptions": WeightedIntervalOptions,
     "Weighting": Weighting,
 }
@@ -138,17 +138,18 @@ def _type(annotation: Any, function: Callable[..., pl.DataFrame]) -> Any:
     return eval(annotation, names) if isinstance(annotation, str) else annotation  # noqa: S307
 
 
-def _signature(function: Callable[..., pl.DataFrame]) -> inspect.Signature:
+def _signature(function: Callable[..., pl.DataFrame], interval: Sequence[str]) -> inspect.Signature:
     """The signature of a measure; the options of its interval, which it declares together, are written out."""
     signature = inspect.signature(function)
     *own, last = signature.parameters.values()
-    declared = get_args(_type(last.annotation, function)) if last.kind is last.VAR_KEYWORD else ()
-    if not declared:
+    if last.kind is not last.VAR_KEYWORD or not get_args(_type(last.annotation, function)):
         return signature
     defaults = {option.name: option.default for option in fields(Bootstrap)}
-    hints = declared[0].__annotations__.items()
-    written = [_option(name, defaults[name], hint.__forward_arg__) for name, hint in hints]
-    return signature.replace(parameters=[*own, *written])
+    hints = {name: hint.__forward_arg__ for name, hint in WeightedIntervalOptions.__annotations__.items()}
+    hints["ci"] = "Over" if "raters" in interval else "Resampled"
+    known = [name for name in ("weights", *hints) if name in interval or name not in ("weights", "sources")]
+    known = list(dict.fromkeys(known))
+    return signature.replace(parameters=[*own, *(_option(name, defaults[name], hints[name]) for name in known)])
 
 
 class Recorded(Protocol[P]):
@@ -191,6 +192,7 @@ def measure(
     pools_questions: bool = False,
     follows: bool = False,
     powered: Powering | None = None,
+    interval: Sequence[str] = (),
 ) -> Callable[[Callable[P, pl.DataFrame]], Recorded[P]]:
     """Registers a function as a measure and writes its name and options into every row it returns.
 
@@ -198,12 +200,13 @@ def measure(
     raters with each other, and pools nobody, says `pools=False`. Without a grouping, answers to different questions are
     kept apart, unless the measure says `pools_questions`. One that follows each rater from item to item says
     `follows`, and has no estimate where raters are seats that different people may have taken. One that a model can
-    power says how with `powered`, and takes `powered_by` too. The two last columns of a result, `measure` and
+    power says how with `powered`, and takes `powered_by` too. `interval` names what its interval can take into account
+    beside items: "raters", "sources" of items, and "weights" of raters. The two last columns of a result, `measure` and
     `options`, make a row of a report recomputable; `view` says how a report shows the result.
     """
 
     def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
-        signature = _signature(function)
+        signature = _signature(function, interval)
         weighted = "weights" in signature.parameters and signature.parameters["weights"].annotation == "Weighting"
 
         @wraps(function)
@@ -284,7 +287,7 @@ def measure(
     return register
 
 
-OWN_WORDS: Final = ("ci", "interval", "level", "kinds")
+OWN_WORDS: Final = ("ci", "level", "kinds")
 """Options whose values are checked where they are used, which knows more about them."""
 
 
@@ -349,7 +352,7 @@ def _choices(annotation: Any) -> tuple[Any, ...] | None:
 
 def not_powered(name: str) -> InputError:
     """The error for a measure that a model cannot power."""
-    able = "mean, prevalence, entropy, split-items, alpha, pairwise, correlate and regress"
+    able = "mean, prevalence, entropy, split-items, alpha, pairwise and correlate"
     return InputError(f"measure '{name}' cannot be powered by a model", remedy=f"use one of {able}")
 
 
@@ -362,7 +365,7 @@ def _rater_weights(data: Judgments, column: str, powered_by: object) -> RaterWei
 
 def not_weighted(name: str) -> InputError:
     """The error for a measure in which raters cannot count differently."""
-    able = "mean, prevalence, pairwise, difference, alpha, entropy, soft-labels and needed-raters"
+    able = "mean, prevalence, pairwise, difference, alpha, entropy, soft-labels and reliability"
     return InputError(f"measure '{name}' takes no weights of raters", remedy=f"use one of {able}")
 
 

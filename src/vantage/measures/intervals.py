@@ -14,9 +14,9 @@ Degrees of freedom follow from the number of units of each kind and from how une
 (Satterthwaite 1946), so that few units, or a few that decide, make an interval long. docs/calibration.md shows how
 often these intervals hold the true value.
 
-`interval="percentile"` and `"bca"` ask for the bootstrap over items instead. A resample of *n* units with replacement
-is a vector of *n* counts that add up to *n*; a statistic that is a function of sums over units needs one matrix product
-for a whole block of resamples (Efron and Tibshirani 1993). Units that look the same to the statistic are one *kind*.
+What jumps is resampled: a resample of *n* units with replacement is a vector of *n* counts that add up to *n*. A
+statistic that is a function of sums over units needs one matrix product for a whole block of resamples (Efron and
+Tibshirani 1993). Units that look the same to the statistic are one *kind*.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ import numpy as np
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats, Ints, ItemSources, RaterWeights
 
-Method: TypeAlias = Literal["auto", "percentile", "bca"]
-"""The policy of this module, or a bootstrap over items: its percentiles, or BCa."""
 Over: TypeAlias = Literal["auto", "items", "raters", "both", "none"]
 """What a measure of single answers can be resampled over; "auto" takes the answer from the design."""
 Resampled: TypeAlias = Literal["auto", "items", "none"]
@@ -134,80 +132,29 @@ def blocks(columns: int, rows: int) -> Iterator[int]:
         yield min(at_once, rows - start)
 
 
-class PercentileOptions(TypedDict, total=False):
-    """The options of a measure of single answers that say how its interval is made; defaults are those of `Bootstrap`.
+class IntervalOptions(TypedDict, total=False):
+    """The options of a measure that say how its interval is made; defaults are those of `Bootstrap`.
 
-    A measure declares them as `**resampling: Unpack[…]`, and `@measure` writes them into its signature.
+    A measure declares them as `**resampling: Unpack[IntervalOptions]`; `@measure` writes those that it knows into its
+    signature.
     """
 
     ci: Over
-    resamples: int
-    confidence: float
-    seed: int
-
-
-class SourceOptions(TypedDict, total=False):
-    """The same of a measure that can leave out whole sources of items."""
-
-    ci: Over
     sources: str | None
     resamples: int
     confidence: float
     seed: int
 
 
-class PlainIntervalOptions(TypedDict, total=False):
-    """The same of a measure whose items can also be drawn."""
-
-    ci: Over
-    interval: Method
-    resamples: int
-    confidence: float
-    seed: int
-
-
-class IntervalOptions(TypedDict, total=False):
-    """The same of a measure that can do both."""
-
-    ci: Over
-    interval: Method
-    sources: str | None
-    resamples: int
-    confidence: float
-    seed: int
-
-
-class WeightOptions(TypedDict, total=False):
-    """The option of a measure whose raters may have weights."""
+class WeightedIntervalOptions(IntervalOptions, total=False):
+    """The same of a measure whose raters may have weights."""
 
     weights: Weighting
 
 
-class WeightedSourceOptions(WeightOptions, SourceOptions, total=False):
-    """Those of a measure that can leave out whole sources of items, and whose raters may have weights."""
-
-
-class WeightedIntervalOptions(WeightOptions, IntervalOptions, total=False):
-    """The same of one whose items can also be drawn."""
-
-
-class WeightedPercentileOptions(WeightOptions, PercentileOptions, total=False):
-    """The same of one that knows no sources."""
-
-
-class ItemIntervalOptions(TypedDict, total=False):
-    """The same of a measure that knows intervals over items only."""
-
-    ci: Resampled
-    interval: Method
-    resamples: int
-    confidence: float
-    seed: int
-
-
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How the interval of a measure is made: what it is over, and by the policy or by a bootstrap.
+    """How the interval of a measure is made: what it is over, and what it takes into account.
 
     >>> values = np.arange(100.0)
     >>> mean = lambda weight: weight @ values / weight.sum(axis=1)
@@ -216,7 +163,6 @@ class Bootstrap:
     """
 
     ci: str = "auto"
-    interval: Method = "auto"
     resamples: int = 1000
     confidence: float = 0.95
     seed: int = 0
@@ -232,17 +178,13 @@ class Bootstrap:
     def __post_init__(self) -> None:
         if self.ci not in self.over:
             raise InputError(f"there is no interval over '{self.ci}'", remedy=nearest(self.ci, self.over))
-        if self.interval not in get_args(Method):
-            raise InputError(f"there is no interval '{self.interval}'", remedy="use auto, percentile or bca")
-        if self.ci in ("raters", "both") and self.interval != "auto":
-            raise InputError(f"the interval '{self.interval}' is over items only", remedy="use auto, or ci items")
         if isinstance(self.sources, str) or isinstance(self.weights, str):
             raise TypeError("sources and weights are named to a measure, which looks them up")
         if self.resamples < 1:
             raise InputError(f"{self.resamples} resamples cannot be drawn", remedy="use 1000, or ci none")
         if not 0 < self.confidence < 1:
             raise InputError(f"the confidence {self.confidence} does not lie between 0 and 1", remedy="use 0.95")
-        if self.ci == "auto" and (self.interval != "auto" or "both" not in self.over):
+        if self.ci == "auto" and "both" not in self.over:
             object.__setattr__(self, "ci", "items")
 
     @property
@@ -295,25 +237,12 @@ class Bootstrap:
         if self.ci != "items" or multiplicity.sum() < 2:
             return None, None
         estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
-        if self.interval == "percentile":
-            return percentile(self.replicates(statistic, multiplicity), self.confidence)
         without = jackknife(statistic, multiplicity, self.seed)
-        if self.interval == "bca":
-            return bca(estimate, self.replicates(statistic, multiplicity), without, self.confidence)
         return interval(estimate, Spread.without(without, limits), self.confidence, limits)
-
-    def replicates(self, statistic: Statistic, multiplicity: Ints) -> Floats:
-        """The statistic of every resample of kinds of units."""
-        drawn = weights(len(multiplicity), self.resamples, self.seed, multiplicity=multiplicity)
-        return np.concatenate([statistic(block) for block in drawn])
 
 
 def jackknife(statistic: Statistic, multiplicity: Ints, seed: int = 0) -> Floats:
-    """The estimates that leave out one unit each, or one of 1,000 random groups of units when there are more.
-
-    The acceleration of a BCa interval is the same from units and from groups of them: the skewness of a sum
-    of *d* units shrinks by √d, and there are *d* times fewer sums (Efron and Tibshirani 1993, section 11.5).
-    """
+    """The estimates that leave out one unit each, or one of 1,000 random groups of units when there are more."""
     kinds, units = len(multiplicity), int(multiplicity.sum())
     estimates: list[Floats] = []
     if kinds <= JACKKNIFE:
@@ -607,29 +536,4 @@ def percentile(replicates: Floats, confidence: float = 0.95) -> Bounds:
     if len(defined) == 0:
         return None, None
     low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
-
-
-def bca(estimate: float, replicates: Floats, jackknife: Floats, confidence: float = 0.95) -> Bounds:
-    """The bias-corrected and accelerated interval (Efron 1987), from leave-one-unit-out estimates.
-
-    Without bias and skewness it is the percentile interval.
-
-    >>> low, high = bca(50.0, np.arange(101.0), np.array([1.0, 2.0, 3.0]), 0.9)
-    >>> round(low, 6), round(high, 6)
-    (5.0, 95.0)
-    """
-    defined = replicates[np.isfinite(replicates)]
-    left_out = jackknife[np.isfinite(jackknife)]
-    if len(defined) == 0 or len(left_out) == 0:
-        return None, None
-    below = (np.sum(defined < estimate) + 0.5 * np.sum(defined == estimate)) / len(defined)
-    normal = NormalDist()
-    bias = normal.inv_cdf(float(np.clip(below, 0.5 / len(defined), 1 - 0.5 / len(defined))))
-    deviations = left_out.mean() - left_out
-    spread = np.sum(deviations**2) ** 1.5
-    acceleration = float(np.sum(deviations**3) / (6 * spread)) if spread > 0 else 0.0
-    shifted = [bias + normal.inv_cdf(tail) for tail in ((1 - confidence) / 2, (1 + confidence) / 2)]
-    tails = [normal.cdf(bias + z / (1 - acceleration * z)) for z in shifted]
-    low, high = np.quantile(defined, tails)
     return float(low), float(high)

@@ -317,8 +317,6 @@ def bounds(
     """
     if how.ci == "none" or (how.ci != "raters" and table.units < 2):
         return {"low": None, "high": None}
-    if how.interval != "auto":
-        return how.stated(_drawn(statistic, table, how))
     if how.ci == "items" and (answers is None or answers.cluster is None):
         columns = statistic.columns(table)
         total = table.multiplicity.astype(np.float64) @ columns
@@ -330,14 +328,3 @@ def bounds(
         if spread is None:
             return {"low": None, "high": None, "reason": FEW_RATERS if how.ci != "items" else FEW_SOURCES}
     return how.stated(interval(statistic.estimate(table), spread, how.confidence, statistic.limits))
-
-
-def _drawn(statistic: Statistic, table: Table, how: Bootstrap) -> tuple[float | None, float | None]:
-    """The interval of a bootstrap over units."""
-    columns = statistic.columns(table)
-
-    def of(weight: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return statistic.of(weight @ columns)
-
-    return how.bounds(of, table.multiplicity, statistic.limits)

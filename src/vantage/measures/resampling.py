@@ -24,7 +24,6 @@ from vantage.measures.intervals import (
     Limits,
     Spread,
     Statistic,
-    bca,
     blocks,
     interval,
     percentile,
@@ -101,15 +100,11 @@ class Resampling(Bootstrap):
             left_out = np.concatenate(
                 [statistics(block) for block in leave_out(units, self.seed, min(JACKKNIFE, self.resamples), together)]
             )
-            if self.interval != "auto" or any(isinstance(limit, Jumping) for limit in within):
+            if any(isinstance(limit, Jumping) for limit in within):
                 drawn = np.concatenate([statistics(block) for block in self.draws(units)])
                 return [
-                    (None, None)
-                    if not np.isfinite(estimate)
-                    else percentile(column, self.confidence)
-                    if self.interval != "bca"
-                    else bca(estimate, column, without_each, self.confidence)
-                    for estimate, column, without_each in zip(estimates, drawn.T, left_out.T, strict=True)
+                    percentile(column, self.confidence) if np.isfinite(estimate) else (None, None)
+                    for estimate, column in zip(estimates, drawn.T, strict=True)
                 ]
             spreads = [Spread.without(column, limit) for column, limit in zip(left_out.T, within, strict=True)]
         if self.ci == "both":

@@ -177,7 +177,7 @@ def prepared(
     part = source.parts.get(tuple(group.key.values()))
     how = how.chosen(0 if part is None else part.several)
     alone = part is None or (how.ci == "items" and part.item is None and part.source is None)
-    if part is None or alone or how.ci == "none" or how.interval != "auto":
+    if part is None or alone or how.ci == "none":
         return group, how
     return replace(group, answers=part.answers(values, ranks)), how
 

@@ -96,7 +96,8 @@ def statistic(
         )
         declared = inspect.Signature([data, *shared, *own, interval])
         function.__signature__ = function.__declared__ = declared  # type: ignore[attr-defined]
-        return measure(name, family, view, powered=Powered(contributions) if powered else None)(function)
+        by_model = Powered(contributions) if powered else None
+        return measure(name, family, view, powered=by_model, interval=("raters", "sources", "weights"))(function)
 
     return register
 

@@ -59,7 +59,7 @@ class Evaluation:
     def resampling(self) -> Resampling:
         """How intervals are made."""
         over = "items" if self.resamples else "none"
-        return Resampling(over, "percentile", max(1, self.resamples), self.confidence, self.seed)
+        return Resampling(over, resamples=max(1, self.resamples), confidence=self.confidence, seed=self.seed)
 
     @cached_property
     def summary(self) -> pl.DataFrame:

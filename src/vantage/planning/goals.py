@@ -147,7 +147,7 @@ def power(delta: Floats | float, variance: Floats, freedom: Floats, confidence: 
 
 
 def reliability(variances: Floats, layout: StudyLayout) -> Floats:
-    """How reliable the mean of an item's answers is, where raters differ from item to item (see `d_study`)."""
+    """How reliable the mean of an item's answers is, where raters differ from item to item (see `reliability`)."""
     item, rater, residual = variances.T
     return np.asarray(item / np.maximum(item + (rater + residual) / layout.per_item, 1e-300))
 

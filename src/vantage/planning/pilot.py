@@ -95,7 +95,7 @@ class Pilot:
     @cached_property
     def components(self) -> Components:
         """Variances of items, raters and single answers, none below zero."""
-        item, rater, residual = np.clip(self.design.best(), 0, None).tolist()
+        item, rater, residual = self.design.variances.tolist()
         share = float(self.answers["value"].mean()) if len(self.codes) == 2 else None  # type: ignore[arg-type]
         return Components(item, rater, residual, share)
 

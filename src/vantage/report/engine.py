@@ -368,7 +368,6 @@ def _in_order(frame: pl.DataFrame, corpus: Corpus, by: Sequence[str]) -> pl.Data
 def _interval_method(frame: pl.DataFrame) -> str:
     options = used_options(frame)
     words = interval_words(frame, options)
-    kind = {"percentile": "percentile bootstrap ", "bca": "BCa bootstrap "}.get(str(options.get("interval")), "")
-    kind = "jackknife " if jackknifed(frame, options) else kind
+    kind = "jackknife " if jackknifed(frame, options) else ""
     words = words.removeprefix(", with ").replace("intervals", f"{kind}intervals", 1)
     return words if " over " in words else ""

@@ -17,8 +17,8 @@ from vantage.corpora.describe import describe
 from vantage.corpora.disclosure import shown
 from vantage.errors import InputError
 from vantage.measures import alpha, mean
-from vantage.measures.reliability.rater_quality import UNLIKELY
-from vantage.measures.reliability.rater_quality import rater_quality as each_rater
+from vantage.measures.variance.rater_quality import UNLIKELY
+from vantage.measures.variance.rater_quality import rater_quality as each_rater
 from vantage.report import beside, whose
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import answered, label

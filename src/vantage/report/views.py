@@ -192,7 +192,7 @@ def interval_words(frame: pl.DataFrame, options: Mapping[str, Any]) -> str:
 
 def jackknifed(frame: pl.DataFrame, options: Mapping[str, Any]) -> bool:
     """Whether the intervals are over raters alone, who are left out in turn: nothing is resampled."""
-    return "interval" in options and _targets(frame, options) == ["raters"]
+    return "resamples" in options and _targets(frame, options) == ["raters"]
 
 
 def _targets(frame: pl.DataFrame, options: Mapping[str, Any]) -> list[Any]:

@@ -24,7 +24,7 @@ from vantage.robust.joint import BLOCK, Blocks, Floats, JointTest
 from vantage.robust.offered import MANY, default_universe, used_judgments
 from vantage.robust.universe import MOST, Universe
 
-OF_INTERVALS: Final = ("ci", "interval", "resamples", "confidence", "seed")
+OF_INTERVALS: Final = ("ci", "resamples", "confidence", "seed")
 """Options that change intervals and no estimate."""
 FIXED: Final = ("specification", "estimate", "low", "high", "p", "verdict", "same", "changes", "items", "raters",
                 "judgments", "command")  # fmt: skip

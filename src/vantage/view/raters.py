@@ -11,7 +11,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.measures.reliability.rater_quality import rater_quality
+from vantage.measures.variance.rater_quality import rater_quality
 from vantage.report import AnswerCounts, answer_places, answers_of
 
 ANSWERS: Final = 200

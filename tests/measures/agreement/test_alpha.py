@@ -241,9 +241,6 @@ def test_intervals_cover_and_widen() -> None:
     width = {ci: row["high"] - row["low"] for ci, row in rows.items()}
     assert all(row["low"] < row["estimate"] < row["high"] for row in rows.values())
     assert width["both"] > max(width["items"], width["raters"])
-    bca = alpha(table, level="interval", interval="bca").row(0, named=True)
-    assert bca["low"] == pytest.approx(rows["items"]["low"], abs=0.02)
-    assert bca["high"] == pytest.approx(rows["items"]["high"], abs=0.02)
 
 
 def test_bootstrap_equals_recomputation_on_resampled_columns() -> None:
@@ -333,8 +330,6 @@ def test_the_scale_decides_the_level() -> None:
         ({"level": "nominal", "distance": {(1, 2): 1.0}}, "a level and a distance"),
         ({"distance": {(1, 2): 1.0}}, "does not know the value 3"),
         ({"level": "nominal", "ci": "item"}, "did you mean 'items'"),
-        ({"level": "nominal", "interval": "normal"}, "no interval 'normal'"),
-        ({"level": "nominal", "ci": "both", "interval": "bca"}, "over items only"),
         ({"level": "nominal", "resamples": 0}, "0 resamples"),
         ({"level": "nominal", "confidence": 95}, "between 0 and 1"),
         ({"level": "nominal", "data": [[1, float("inf")], [1, 2]]}, "the value is inf"),

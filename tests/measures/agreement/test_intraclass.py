@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vantage.errors import InputError
 from vantage.measures.agreement.intraclass import FORMS, icc
-from vantage.measures.reliability.components import components
+from vantage.measures.variance.reliability import reliability
 
 N = float("nan")
 SHROUT_FLEISS = [  # Shrout and Fleiss (1979), table 2: four judges, six targets
@@ -87,7 +87,7 @@ def test_one_way_forms_allow_gaps() -> None:
     assert rows["ICC(1,1)"]["estimate"] == pytest.approx((between - within) / (between + (k - 1) * within))
     assert rows["ICC(1,k)"]["estimate"] == pytest.approx((between - within) / between)
     assert rows["ICC(1,1)"]["low"] < rows["ICC(1,1)"]["estimate"] < rows["ICC(1,1)"]["high"]
-    item, rater, error = components(table, ci="none")["variance"].to_list()
+    item, rater, error = reliability(table, show="components", ci="none")["variance"].to_list()
     assert rows["ICC(2,1)"]["estimate"] == pytest.approx(item / (item + rater + error), rel=1e-6)
     assert rows["ICC(3,1)"]["estimate"] == pytest.approx(item / (item + error), rel=1e-6)
     assert rows["ICC(2,k)"]["estimate"] == pytest.approx(item / (item + (rater + error) / k), rel=1e-6)

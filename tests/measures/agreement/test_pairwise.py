@@ -126,7 +126,6 @@ def test_bands_of_the_scale() -> None:
         ({"coarse": "thirds"}, "cannot be coarsened by 'thirds'"),
         ({"over": "raters"}, "over 'raters' is not known"),
         ({"ci": "people"}, "no interval over 'people'"),
-        ({"ci": "both", "interval": "bca"}, "'bca' is over items only"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

@@ -10,9 +10,8 @@ import vantage
 from vantage import Instrument, demo_corpus
 from vantage.errors import InputError
 from vantage.measures import mean, prevalence
-from vantage.measures.intervals import student_interval, wilson
+from vantage.measures.intervals import Spread, interval, student_interval, wilson
 from vantage.measures.means.level import MEAN_VIEW
-from vantage.measures.means.units import NumberedJudgments
 from vantage.measures.rater_variance import FEW_RATERS
 from vantage.report.sentences import Words, decide, statement
 from vantage.scales import Scale
@@ -117,7 +116,7 @@ def test_groups_of_raters_that_share_no_item_have_no_interval() -> None:
     assert mean(answers.with_columns(item=pl.Series(item)), between="group")["reason"].to_list() == [None]
 
 
-def test_leaving_out_raters_in_numbers_is_leaving_out_their_rows() -> None:
+def test_a_difference_over_raters_is_that_of_leaving_out_their_rows() -> None:
     rng = np.random.default_rng(2)
     n = 400
     frame = pl.DataFrame(
@@ -131,20 +130,17 @@ def test_leaving_out_raters_in_numbers_is_leaving_out_their_rows() -> None:
         }
     ).with_columns(pl.col("value").fill_nan(None))
 
-    def by_hand(rows: pl.DataFrame) -> list[list[float]]:
+    def by_hand(rows: pl.DataFrame) -> float:
         units = rows.drop_nulls("value").group_by("item", "question", "condition", "era").agg(pl.col("value").mean())
-        made = []
-        for item in sorted(set(frame["item"])):
-            sides = [units.filter(item=item, era=era)["value"] for era in ("old", "new")]
-            made.append([number for side in sides for number in (float(side.sum()), len(side))])
-        return made
+        old, new = (units.filter(era=era)["value"].to_numpy().mean() for era in ("old", "new"))
+        return float(old - new)
 
-    units = NumberedJudgments.of(frame, "era").units(np.arange(n), None, ["old", "new"])
-    assert units.items.to_list() == sorted("abcdef")
-    np.testing.assert_allclose(units.sums, by_hand(frame))
-    for rater, sums in enumerate(units.without_raters(seed=0)):
-        np.testing.assert_allclose(sums, by_hand(frame.filter(pl.col("rater") != rater)), atol=1e-12)
-    assert units.answered["judgments"] == frame["value"].count()
+    row = mean(frame, by=(), between="era", values=["old", "new"], ci="raters").row(0, named=True)
+    assert row["estimate"] == pytest.approx(by_hand(frame))
+    without = np.array([by_hand(frame.filter(pl.col("rater") != rater)) for rater in range(7)])
+    expected = interval(row["estimate"], Spread.without_raters(without), 0.95)
+    assert (row["low"], row["high"]) == pytest.approx(expected)
+    assert row["judgments"] == frame.filter(pl.col("era").is_in(["old", "new"]))["value"].count()
 
 
 def test_a_group_of_one_person_has_no_interval_over_people() -> None:

@@ -153,10 +153,9 @@ def test_the_advantage_has_an_interval_over_items() -> None:
     people = rng.integers(0, 3, (1, 100)).repeat(3, axis=0)
     people[1:] = rng.integers(0, 3, (2, 100))
     data = table(people, rng.integers(0, 3, 100))
-    for interval in ("percentile", "bca"):
-        row = alt_test(data, alignment="accuracy", interval=interval).row(0, named=True)
-        assert row["advantage_low"] < row["advantage"] < row["advantage_high"]
-        assert row["advantage_high"] - row["advantage_low"] < 0.25
+    row = alt_test(data, alignment="accuracy").row(0, named=True)
+    assert row["advantage_low"] < row["advantage"] < row["advantage_high"]
+    assert row["advantage_high"] - row["advantage_low"] < 0.25
 
 
 def test_unanswered_items_are_left_out_or_lost() -> None:

@@ -26,7 +26,6 @@ from vantage.measures import (
     entropy,
     fleiss,
     mean,
-    needed_raters,
     pairwise,
     prevalence,
     soft_labels,
@@ -171,7 +170,7 @@ def test_pairs_of_raters_count_by_the_product_of_their_weights() -> None:
 
 def test_equal_weights_change_no_estimate() -> None:
     table = sample(raters=15).with_columns(w=pl.lit(7.0), value=pl.col("value") + (pl.col("base") > 1))
-    for measure in (mean, pairwise, difference, alpha, entropy, needed_raters):
+    for measure in (mean, pairwise, difference, alpha, entropy):
         options: Any = {"ci": "raters"} | ({"level": "interval"} if measure is alpha else {})
         plain, same = measure(table, **options), measure(table, weights="w", **options)
         assert plain["estimate"].to_list() == pytest.approx(same["estimate"].to_list(), rel=1e-10)

@@ -180,11 +180,10 @@ def test_ambiguity_interval_is_that_of_a_mean() -> None:
             "status": np.where(doubtful, "ambiguous", "answered").ravel(),
         }
     ).with_columns(pl.col("value").fill_nan(None))
-    for interval in ("percentile", "bca"):
-        row = ambiguity(table, interval=interval).row(0, named=True)
-        error = doubtful.mean(axis=1).std() / math.sqrt(300)
-        assert row["low"] == pytest.approx(row["estimate"] - 1.96 * error, abs=0.006)
-        assert row["high"] == pytest.approx(row["estimate"] + 1.96 * error, abs=0.006)
+    row = ambiguity(table, ci="items").row(0, named=True)
+    error = doubtful.mean(axis=1).std() / math.sqrt(300)
+    assert row["low"] == pytest.approx(row["estimate"] - 1.96 * error, abs=0.006)
+    assert row["high"] == pytest.approx(row["estimate"] + 1.96 * error, abs=0.006)
 
 
 def test_split_items_uses_the_outer_bands() -> None:
@@ -269,7 +268,7 @@ def test_answers_on_one_side_of_zero_do_not_say_which_are_low() -> None:
         lambda: entropy([[1, 2]], base="digits"),  # type: ignore[call-overload]
         lambda: split_items([[1, 2]], share=0.7),
         lambda: opposed_items([[1, 2]], aggregate="mode"),  # type: ignore[call-overload]
-        lambda: ambiguity([[1, 2]], interval="magic"),  # type: ignore[call-overload]
+        lambda: ambiguity([[1, 2]], ci="magic"),  # type: ignore[call-overload]
         lambda: entropy([[1, 2]], by="nothing"),
     ],
 )

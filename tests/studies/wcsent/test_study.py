@@ -61,7 +61,7 @@ def test_the_report_holds_what_the_questions_ask_for_and_every_sentence_is_true(
             "coarse",
             "neutral",
         ),
-        *("replaceable", "needed-raters", "annotators"),
+        *("replaceable", "reliability", "annotators"),
         *(f"wright-map-{number}" for number in (1, 2, 3)),
         *(
             "variance",

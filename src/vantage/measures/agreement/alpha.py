@@ -61,7 +61,9 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
     )
 
 
-@measure("alpha", family="agreement", view=VIEW, powered=Powered(_contributions))
+@measure(
+    "alpha", family="agreement", view=VIEW, powered=Powered(_contributions), interval=("raters", "sources", "weights")
+)
 def alpha(
     data: Judgments,
     *,
@@ -80,26 +82,13 @@ def alpha(
     >>> [round(alpha(coders, level=level, ci="none")["estimate"][0], 3) for level in ("nominal", "ordinal")]
     [0.743, 0.815]
 
-    Args:
-        data: A corpus, a frame, columns or an array (see `vantage.measures.ratings.Judgments`). A lazy frame
-            is streamed: without an interval only sums per item are held, never the rows.
-        by: Columns of judgments, items or raters; one row per group.
-        level: Level of measurement; by default that of the question's scale.
-        distance: Squared differences of your own, instead of a level.
-        ci: What the interval is over: items, which are resampled; raters, who are left out in turn; both (see
-            `vantage.measures.rater_variance`); or none. "auto" is both where at least ten raters judged several items
-            each, otherwise items; `over` says which.
-        interval: "percentile", or "bca" for items.
-        resamples: How many resamples to draw.
-        confidence: Coverage of the interval.
-        seed: Seed of the resampling. The interval does not depend on the order of the rows.
-        weights: Weights of raters: agreement of two people drawn by them (docs/population.md).
+    `level` is by default that of the question's scale; `distance` are squared differences of your own. The interval is
+    over items, raters or both, which are left out in turn; "auto" is both where at least four raters judged several
+    items each. `weights` of raters give the agreement of two people drawn by them (docs/population.md); `powered_by`
+    names a rater that judged these and further items, such as a model (docs/powered.md).
 
-    `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
-
-    Returns:
-        One row per group. Items with one answer cannot disagree and are left out as `unpaired`. The estimate
-        is null when no item has two answers or when all pairable answers are the same.
+    Items with one answer cannot disagree and are left out as `unpaired`. The estimate is null when no item has two
+    answers or when all pairable answers are the same. A lazy frame is streamed: its rows are never held.
     """
     how = Bootstrap(**resampling, over=OVER)
     if level is not None and distance is not None:

@@ -40,7 +40,7 @@ FLEISS_VIEW: Final = agreement_view(
 )
 
 
-@measure("fleiss", family="agreement", view=FLEISS_VIEW)
+@measure("fleiss", family="agreement", view=FLEISS_VIEW, interval=("raters", "sources"))
 def fleiss(
     data: Judgments, *, by: By = (), agreement_weights: Weights | None = None, **resampling: Unpack[IntervalOptions]
 ) -> pl.DataFrame:
@@ -68,7 +68,7 @@ RANDOLPH_VIEW: Final = agreement_view(
 )
 
 
-@measure("randolph", family="agreement", view=RANDOLPH_VIEW)
+@measure("randolph", family="agreement", view=RANDOLPH_VIEW, interval=("raters", "sources"))
 def randolph(
     data: Judgments,
     *,
@@ -94,7 +94,7 @@ def randolph(
 AC1_VIEW: Final = agreement_view("Gwet's AC1", "AC1", "Agreement was measured by Gwet's AC1 (Gwet, 2008).", "gwet2008")
 
 
-@measure("ac1", family="agreement", view=AC1_VIEW)
+@measure("ac1", family="agreement", view=AC1_VIEW, interval=("raters", "sources"))
 def ac1(
     data: Judgments,
     *,

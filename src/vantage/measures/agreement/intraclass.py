@@ -18,8 +18,7 @@ from vantage.measures.intervals import OVER, Bootstrap, Bounds, Over, doubted
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, canonical, groups
-from vantage.measures.reliability.variance_design import VarianceDesign
-from vantage.measures.reliability.variance_draws import SEVERAL, interval_of, variance_draws
+from vantage.measures.variance.variances import SEVERAL, VarianceDesign, interval_of, variance_draws
 
 FORMS: Final = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 FEW_ITEMS: Final = "fewer than two items have answers"
@@ -48,19 +47,12 @@ def icc(data: Judgments, *, by: By = (), ci: Over = "auto", confidence: float = 
 
     ICC(1,·): every item is answered by other raters; ICC(2,·): raters are a sample, and how high they answer
     matters (absolute agreement); ICC(3,·): these raters only, their levels set aside (consistency). ICC(·,1)
-    is for a single rater, ICC(·,k) for the mean of the *k* raters of an item.
+    is for a single rater, ICC(·,k) for the mean of the *k* raters of an item, or n₀ where items differ (Donner 1986).
+    Where not every rater gave one answer to every item, the two-way forms come from components of variance.
 
-    Items may have different numbers of answers; *k* is then n₀ = (N − Σnᵢ²/N)/(m − 1) and the interval of the
-    one-way forms an approximation (Donner 1986). Where not every rater gave one answer to every item, the two-way
-    forms come from the variance components of restricted maximum likelihood, σ²ᵢ/(σ²ᵢ + σ²ᵣ + σ²ₑ) and
-    σ²ᵢ/(σ²ᵢ + σ²ₑ), with intervals from `vantage.measures.reliability.variance_draws`.
-
-    Intervals of complete tables come from the F distribution (McGraw and Wong 1996), which takes all raters for
-    equally good. Where there are ten or more, those of ICC(1,·) and ICC(2,·) come from the draws, which know how much
-    raters differ. Intervals are over both, however few raters there are (`reason` says so below ten), and over items
-    for ICC(3,·), which is about these raters. With `ci` "items", "raters" or "both" those of all two-way forms come
-    from the draws, over what is asked for; the one-way forms cannot tell raters from items, and have an interval over
-    both only.
+    Intervals of complete tables come from the F distribution (McGraw and Wong 1996); with ten raters or more those of
+    ICC(1,·) and ICC(2,·), and whatever `ci` asks for, from `vantage.measures.variance.variances`. They are over both,
+    however few raters there are, and over items for ICC(3,·). The one-way forms have an interval over both only.
 
     >>> judges = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
     >>> [round(estimate, 2) for estimate in icc(judges)["estimate"]]
@@ -273,8 +265,7 @@ class IntraclassVariances:
         design = VarianceDesign.of(group.frame)
         if design.problem() is not None:
             return cls(None, design, k, ci, seed)
-        variances = design.likeliest() if np.ptp(design.value) > 0 else np.zeros(3)
-        return cls(_three(variances[None])[0], design, k, ci, seed)
+        return cls(_three(design.variances[None])[0], design, k, ci, seed)
 
     @property
     def known(self) -> bool:

@@ -57,7 +57,7 @@ DIFFERENCE_VIEW: Final = View(
 )
 
 
-@measure("difference", family="agreement", view=DIFFERENCE_VIEW)
+@measure("difference", family="agreement", view=DIFFERENCE_VIEW, interval=("raters", "sources", "weights"))
 def difference(
     data: Judgments,
     *,
@@ -130,7 +130,7 @@ FEW_ANSWERS: Final = 10
 TOO_LONG: Final = "fewer raters are unanimous more easily, and leaving raters out may make the interval too long"
 
 
-@measure("unanimity", family="agreement", view=UNANIMITY_VIEW)
+@measure("unanimity", family="agreement", view=UNANIMITY_VIEW, interval=("raters", "sources"))
 def unanimity(
     data: Judgments, *, by: By = (), coarse: bool | Literal["sign"] = False, **resampling: Unpack[IntervalOptions]
 ) -> pl.DataFrame:

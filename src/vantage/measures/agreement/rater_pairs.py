@@ -1,4 +1,4 @@
-"""Coefficients of two raters: Cohen's and Scott's kappa, and the matrix of all pairs of raters.
+"""Coefficients of two raters: Cohen's kappa, and the matrix of all pairs of raters.
 
 With more than two raters a coefficient is computed for every pair of raters on the items that both answered,
 and averaged over pairs (Light 1971). Only pairs that share an item exist, so the work grows with the number
@@ -40,10 +40,10 @@ PairStatistic: TypeAlias = Literal["agreement", "kappa", "pearson", "spearman", 
 ALONE: Final = "no two raters answered the same item"
 CERTAIN: Final = "chance alone would bring full agreement in every pair of raters"
 CONSTANT: Final = "a rater gave one answer throughout"
-FEW_SHARED: Final = {True: 10, False: 30}
-"""Below how many shared items the mean over pairs is clearly biased: of Cohen's kappa, of Scott's pi."""
+FEW_SHARED: Final = 10
+"""Below how many shared items the mean over pairs is clearly biased."""
 FEW_ITEMS: Final = (
-    "half of the pairs of raters share fewer than {} items, which biases the mean of their coefficients; "
+    f"half of the pairs of raters share fewer than {FEW_SHARED} items, which biases the mean of their coefficients; "
     "fleiss or alpha does not average over pairs"
 )
 NO_INTERVAL: Final = (
@@ -69,7 +69,7 @@ COHEN_VIEW: Final = agreement_view(
 )
 
 
-@measure("cohen", family="agreement", view=COHEN_VIEW, follows=True)
+@measure("cohen", family="agreement", view=COHEN_VIEW, follows=True, interval=("raters", "sources"))
 def cohen(
     data: Judgments,
     *,
@@ -80,13 +80,10 @@ def cohen(
     """Cohen's kappa (1960) of two raters, plain or weighted (1968); the mean over pairs for more raters.
 
     Chance agreement comes from each rater's own use of the categories, on the items that both answered. With
-    more than two raters the kappas of all pairs that share an item are averaged (Light 1971), pairs without a
-    defined kappa left aside: `pairs` counts those averaged, `pairs_undefined` those left aside. Weights fall
-    with the distance of the codes. Items with a single answer are left out as `unpaired`. The interval
-    is over items, raters or both. A resample shows fewer different items to a pair, which biases its
-    kappa, so resamples of a mean over pairs are moved by their mean bias: their spread makes the interval.
-    Pairs that share few items have a biased kappa, and so has their mean: `reason` says so below ten items
-    (30 for Scott's pi), and there is an interval only where `ci` asks for one.
+    more than two raters the kappas of all pairs that share an item are averaged (Light 1971): `pairs` counts those
+    averaged, `pairs_undefined` those without a defined kappa. Weights fall with the distance of the codes. Items with a
+    single answer are left out as `unpaired`. Pairs that share few items have a biased kappa, and so has their mean:
+    `reason` says so below ten items, and there is an interval only where `ci` asks for one.
 
     >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
     >>> round(cohen([first, second], ci="none")["estimate"][0], 4)
@@ -94,42 +91,8 @@ def cohen(
     >>> round(cohen([first, second], agreement_weights="quadratic", ci="none")["estimate"][0], 4)
     0.2857
     """
-    return _kappa_table(data, by, agreement_weights, True, resampling)
-
-
-SCOTT_VIEW: Final = agreement_view(
-    "Scott's pi",
-    "π",
-    "Agreement was measured by Scott's pi, averaged over pairs of raters (Scott, 1955).",
-    "scott1955",
-)
-
-
-@measure("scott", family="agreement", view=SCOTT_VIEW, follows=True)
-def scott(
-    data: Judgments,
-    *,
-    by: By = (),
-    agreement_weights: Literal["linear", "quadratic"] | None = None,
-    **resampling: Unpack[IntervalOptions],
-) -> pl.DataFrame:
-    """Scott's pi (1955) of two raters; the mean over pairs for more raters.
-
-    Like Cohen's kappa, but chance agreement comes from the use of the categories by both raters together.
-    For more raters, Fleiss' kappa is the other common extension. The interval is over items, raters or both.
-
-    >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
-    >>> round(scott([first, second], ci="none")["estimate"][0], 4)
-    0.4894
-    """
-    return _kappa_table(data, by, agreement_weights, False, resampling)
-
-
-def _kappa_table(
-    data: Judgments, by: By, weights: Weights | None, own: bool, resampling: IntervalOptions
-) -> pl.DataFrame:
     how = Resampling(**resampling, over=OVER)
-    return table([_averaged(group, weights, own, how) for group in groups(data, by)], by)
+    return table([_averaged(group, agreement_weights, how) for group in groups(data, by)], by)
 
 
 RATER_MATRIX_VIEW: Final = View("Every pair of raters", columns={"estimate": Column(digits=2)})
@@ -144,7 +107,6 @@ def rater_matrix(
     agreement_weights: Literal["linear", "quadratic"] | None = None,
     min_items: int = 1,
     ci: Literal["items", "none"] = "none",
-    resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
@@ -158,7 +120,7 @@ def rater_matrix(
     >>> rater_matrix(votes).select("rater_a", "rater_b", "estimate").rows()
     [('a', 'b', 0.666...)]
     """
-    bootstrap = Bootstrap(ci, "percentile", resamples, confidence, seed)
+    bootstrap = Bootstrap(ci, confidence=confidence, seed=seed)
     rows: list[dict[str, Any]] = []
     for group in groups(data, by):
         if len(group.frame) and group.scale is not None and statistic not in ("agreement", "kappa"):
@@ -217,12 +179,11 @@ class Pairs:
         return np.bincount(self.pair, weights=amount * drawn, minlength=self.count).astype(np.float64)
 
 
-def kappas(pairs: Pairs, weight: Floats, own: bool) -> Callable[[Floats], Floats]:
+def kappas(pairs: Pairs, weight: Floats) -> Callable[[Floats], Floats]:
     """Kappa of every pair of raters for each column of weights of units; NaN where it is undefined.
 
-    `own` takes the categories as each rater uses them (Cohen), otherwise as both together do (Scott). A pair of raters
-    shares few items and uses few values on them, so that the sums of a whole block of resamples are products with
-    sparse tables: of the pairs of raters, of the values that each side of a pair gave, and of what these meet.
+    A pair of raters shares few items and uses few values on them, so that the sums of a whole block of resamples are
+    products with sparse tables: of the pairs of raters, of the values that each side gave, and of what these meet.
     """
     from scipy.sparse import coo_array
 
@@ -235,14 +196,8 @@ def kappas(pairs: Pairs, weight: Floats, own: bool) -> Callable[[Floats], Floats
     shared = table(pairs.pair, ones, pairs.count)
     agreeing = table(pairs.pair, weight[pairs.first, pairs.second], pairs.count)
     sides = [pairs.pair * q + side for side in (pairs.first, pairs.second)]
-    if own:
-        cells = [np.unique(side, return_inverse=True) for side in sides]
-        uses = [table(place.reshape(-1), ones, len(codes)) for codes, place in cells]
-    else:
-        codes, place = np.unique(np.concatenate(sides), return_inverse=True)
-        one, other = np.split(place.reshape(-1), 2)
-        cells = [(codes, one)] * 2
-        uses = [(table(one, ones, len(codes)) + table(other, ones, len(codes))) / 2] * 2
+    cells = [np.unique(side, return_inverse=True) for side in sides]
+    uses = [table(place.reshape(-1), ones, len(codes)) for codes, place in cells]
     left, right = _meetings(cells[0][0], cells[1][0], q)
     met = weight[cells[0][0][left] % q, cells[1][0][right] % q]
     left, right, met = left[met != 0], right[met != 0], met[met != 0]
@@ -250,8 +205,7 @@ def kappas(pairs: Pairs, weight: Floats, own: bool) -> Callable[[Floats], Floats
 
     def statistic(drawn: Floats) -> Floats:
         total = np.asarray(shared @ drawn)
-        first = np.asarray(uses[0] @ drawn)
-        second = first if uses[1] is uses[0] else np.asarray(uses[1] @ drawn)
+        first, second = (np.asarray(side @ drawn) for side in uses)
         # Multiplied by the squared number of items, which leaves whole numbers for plain kappa.
         observed = np.asarray(agreeing @ drawn) * total
         expected = np.asarray(by_pair @ (first[left] * second[right]))
@@ -272,7 +226,7 @@ def _meetings(first: Ints, second: Ints, q: int) -> tuple[Ints, Ints]:
     return left, begin[left] + step
 
 
-def _averaged(group: Group, weights: Weights | None, own: bool, how: Resampling) -> dict[str, Any]:
+def _averaged(group: Group, weights: Weights | None, how: Resampling) -> dict[str, Any]:
     """The mean over pairs; without an interval, unless asked for, where pairs share so few items that it is wrong."""
     careful, how = how.ci == "auto", how.chosen(several_items(group.frame))
     group = paired(group)
@@ -286,15 +240,15 @@ def _averaged(group: Group, weights: Weights | None, own: bool, how: Resampling)
     items = named.units["item"].gather(np.unique(pairs.unit))
     pairs = replace(pairs, unit=shared, units=units)
     weight = weight_matrix(weights, pairs.values)
-    of_pairs = kappas(pairs, weight, own)
+    of_pairs = kappas(pairs, weight)
     everything = of_pairs(np.ones((pairs.units, 1)))[:, 0]
     defined = np.isfinite(everything)
     row |= {"pairs": int(defined.sum()), "pairs_undefined": int((~defined).sum())}
     if not defined.any():
         return {**row, "reason": CERTAIN}
     row["estimate"] = float(everything[defined].mean())
-    if pairs.count > 1 and np.median(np.bincount(pairs.pair, minlength=pairs.count)[defined]) < FEW_SHARED[own]:
-        row["reason"] = FEW_ITEMS.format(FEW_SHARED[own])
+    if pairs.count > 1 and np.median(np.bincount(pairs.pair, minlength=pairs.count)[defined]) < FEW_SHARED:
+        row["reason"] = FEW_ITEMS
         if careful:
             return {**row, "reason": row["reason"] + NO_INTERVAL}
 
@@ -374,7 +328,7 @@ def _pair_rows(
 def _pair_statistic(pairs: Pairs, name: str, weighting: Weights | None) -> Callable[[Floats], Floats]:
     """A statistic of every pair of raters as a function of the weights of units."""
     if name == "kappa":
-        of_pairs = kappas(pairs, weight_matrix(weighting, pairs.values), own=True)
+        of_pairs = kappas(pairs, weight_matrix(weighting, pairs.values))
         return lambda drawn: of_pairs(drawn[:, None])[:, 0]
     x, y = pairs.values[pairs.first], pairs.values[pairs.second]
     if name in ("agreement", "difference"):

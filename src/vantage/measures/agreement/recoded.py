@@ -14,7 +14,7 @@ from vantage.measures.agreement.chance_corrected import ac1, fleiss, randolph
 from vantage.measures.agreement.pairwise import pairwise
 from vantage.measures.agreement.rater_pairs import cohen
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import IntervalOptions, SourceOptions
+from vantage.measures.intervals import IntervalOptions
 from vantage.measures.parts import counts, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, by_columns, recoded, scales_of
@@ -28,7 +28,7 @@ OPT_OUTS_VIEW: Final = View(
 )
 
 
-@measure("opt-outs", family="agreement", view=OPT_OUTS_VIEW)
+@measure("opt-outs", family="agreement", view=OPT_OUTS_VIEW, interval=("raters", "sources"))
 def opt_outs(
     data: Judgments,
     *,
@@ -89,9 +89,9 @@ SET_ALPHA_VIEW: Final = View(
 )
 
 
-@measure("set-alpha", "agreement", view=SET_ALPHA_VIEW)
+@measure("set-alpha", "agreement", view=SET_ALPHA_VIEW, interval=("raters", "sources"))
 def set_alpha(
-    data: Judgments, *, by: By = (), distance: Distance = "masi", **resampling: Unpack[SourceOptions]
+    data: Judgments, *, by: By = (), distance: Distance = "masi", **resampling: Unpack[IntervalOptions]
 ) -> pl.DataFrame:
     """Krippendorff's alpha on the sets of options that raters say apply to an item.
 
@@ -118,7 +118,7 @@ def set_alpha(
     return table(rows, [*columns, "whole"])
 
 
-def _row(asked: pl.DataFrame, distance: Distance, resampling: SourceOptions) -> dict[str, Any]:
+def _row(asked: pl.DataFrame, distance: Distance, resampling: IntervalOptions) -> dict[str, Any]:
     """Alpha of sets: that of their codes, with the distances of sets."""
     questions = asked["question"].unique().sort().to_list()
     # The complete sets are answers of their own, coded by their place among the different sets.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
+import yaml
 
 from vantage.measures.audits.cards import COLUMN, UNKNOWN, Card, cards, falling
 from vantage.measures.audits.regression import shifts, stated
@@ -18,53 +20,9 @@ from vantage.measures.multiplicity import adjusted
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import UNIT, Floats, Ints, Judgments
 
-PHRASES: Final[dict[str, tuple[str, str, str]]] = {
-    "order": (
-        "Options that are listed first are favoured",
-        "Options that are listed last are favoured",
-        "The order of the options has no clear effect",
-    ),
-    "acquiescence": (
-        "Statements are agreed with, whatever they say",
-        "Statements are disagreed with, whatever they say",
-        "No clear agreement with a statement and its opposite alike",
-    ),
-    "letters": (
-        "The first letters of the alphabet are favoured",
-        "The last letters of the alphabet are favoured",
-        "No clear preference for letters",
-    ),
-    "middle option": (
-        "Without a middle option, answers move to the options beside it",
-        "Without a middle option, answers move away from the options beside it",
-        "Hiding the middle option has no clear effect on the options beside it",
-    ),
-    "middle responding": (
-        "The middle option is chosen more often than people choose it",
-        "The middle option is chosen less often than people choose it",
-        "The middle option is chosen about as often as people choose it",
-    ),
-    "extreme responding": (
-        "The ends of the scale are chosen more often than people choose them",
-        "The ends of the scale are chosen less often than people choose them",
-        "The ends of the scale are chosen about as often as people choose them",
-    ),
-    "test–retest": (
-        "Repeated answers differ more than those of people",
-        "Repeated answers differ less than those of people",
-        "Repeated answers differ about as much as those of people",
-    ),
-    "drift": (
-        "Answers rose between dates",
-        "Answers fell between dates",
-        "No clear drift between dates",
-    ),
-    "across questions": (
-        "Questions about one item are answered more differently than people answer them",
-        "Questions about one item are answered more alike than people answer them",
-        "Questions about one item are answered about as differently as people answer them",
-    ),
-}
+PHRASES: Final[dict[str, list[str]]] = yaml.safe_load(
+    files("vantage.measures.audits").joinpath("phrases.yaml").read_text("utf-8")
+)
 """What is said of an effect above zero, below it, and not told apart from it."""
 FACTOR: Final = {
     "labels": "labels",
@@ -123,23 +81,11 @@ def audit(data: Judgments, *, rater: str | Sequence[str] = (), confidence: float
     """Does a rater answer the question, or the way in which it is put? One card per model, and one for people.
 
     The column `presentation` of the judgments says how each question was put (`labels=letters order=down`); without it
-    the judgments count as one unknown presentation. All factors that were varied are estimated together, within items:
-
-    * `order`: the mean with options listed downwards less that with options listed upwards; above zero is primacy,
-      below zero recency. Of random orders, how far they fall or rise counts;
-    * `acquiescence`: how far answers move towards agreement with the statement, whichever side it states;
-    * `letters`: the order effect with letters beyond that with other labels;
-    * `labels`, `wording`, `format`, `opt-out`, `examples`, `question order`: each level less the first;
-    * `middle option`: the share of the two options beside the middle without a middle option, less that with one;
-    * `middle responding`, `extreme responding`: the share of the middle and of the ends, less that of people;
-    * `test–retest`: the mean distance of two answers to the same call, less that of people;
-    * `drift`: the mean on the later dates less that on the earlier ones (from a column `at`, `date` or `time`);
-    * `across questions`: the mean distance of answers to two questions about an item, less that of people.
-
-    Effects are in points of the scale; on scales of two options in percentage points of the second, on nominal scales
-    of the first option. `limit` is the larger end of the interval, so that effects beyond it are excluded; `relative`
-    is the effect in percent of the scale. Intervals are over items, and over raters too where several answered (see
-    `regression`); a level by itself is not `tested`. `p_adjusted` is corrected over the card (Bonferroni).
+    the judgments count as one unknown presentation. All factors that were varied are estimated together, within items;
+    docs/audit.md says what each effect is. Effects are in points of the scale; on scales of two options in percentage
+    points of the second, on nominal scales of the first option. `limit` is the larger end of the interval, so that
+    effects beyond it are excluded; `relative` is the effect in percent of the scale. Intervals are over items, and over
+    raters too where several answered; a level by itself is not `tested`. `p_adjusted` is corrected over the card.
 
     >>> item = np.repeat(np.arange(20), 2)
     >>> order = np.tile(["order=up", "order=down"], 20)

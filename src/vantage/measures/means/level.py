@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Final, Unpack
 
 import numpy as np
@@ -13,21 +12,31 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.counts import Counts
-from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, Limits, MeanWithin, WeightedSourceOptions
+from vantage.measures.counts import Counts, quotient
+from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, Limits, MeanWithin, WeightedIntervalOptions
 from vantage.measures.kernel import Statistic
-from vantage.measures.means.units import NumberedJudgments, UnitMeans
-from vantage.measures.parts import DISJOINT, Part, names, partitioned, refuse_nominal, scales_of
+from vantage.measures.parts import (
+    DISJOINT,
+    Part,
+    check_level,
+    constant_within,
+    names,
+    of_group,
+    refuse_nominal,
+    scale_of,
+    scales_of,
+    two_values,
+)
 from vantage.measures.powered.contributions import Contribution, ModelAnswers
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import FEW_RATERS, several_items
-from vantage.measures.ratings import By, Floats, Ints, Judgments, judgments_frame, one_scale
-from vantage.measures.resampling import Resampling, Statistics, ratio
+from vantage.measures.rater_variance import FEW_RATERS
+from vantage.measures.ratings import UNIT, By, Floats, Ints, Judgments, judgments_frame
+from vantage.measures.resampling import ratio
 from vantage.measures.sources import CountedGroup, counted_groups
+from vantage.measures.statistic import NOBODY, contribution
 from vantage.scales import Scale
 
-NOBODY: Final = "no item has an answer"
 _COLUMNS: Final = ("between", "probability")
 THESE_RATERS: Final = (
     "no interval: '{}' does not vary within raters, and fewer than four raters judged several items each; an interval "
@@ -61,58 +70,105 @@ def code_of(value: float | str | None, scale: Scale | None, given: Floats) -> fl
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
-    """The judgments of one group of a table: what is asked of them, and the means of their units."""
+class NumberedAnswers:
+    """Judgments with a number for each combination of an answer, its group and the weight of its item.
 
-    table: NumberedJudgments
-    rows: Ints
-    scale: Scale | None
-    options: Mapping[str, Any]
+    The kernel counts how often each number was given to a unit, which is all that a weighted mean or the difference of
+    two means needs to know.
 
-    @cached_property
-    def code(self) -> float | None:
-        """The answer whose share is asked for."""
-        if "value" in self.options:
-            given = self.table.value[self.rows]
-            return code_of(self.options["value"], self.scale, given[~np.isnan(given)])
-        refuse_nominal(self.scale, self.table.asked(self.rows), "a mean")
-        return None
+    >>> frame = pl.DataFrame({"item": ["a", "a", "b"], "value": [1.0, 3.0, 1.0], "era": ["new", "old", "new"]})
+    >>> coded = NumberedAnswers.of(frame, {"between": "era", "values": None, "probability": None})
+    >>> coded.compared, coded.frame["value"].to_list(), coded.value.tolist(), coded.side.tolist()
+    (('new', 'old'), [0.0, 1.0, 0.0], [1.0, 3.0], [0, 1])
+    """
 
-    @cached_property
-    def units(self) -> UnitMeans:
-        """Of the group, or of the two whose difference is asked for."""
-        return self.table.units(self.rows, self.code, self.options["values"])
+    frame: pl.DataFrame
+    """The judgments of the groups that are compared, with numbers for values."""
+    value: Floats
+    """What each number stands for."""
+    side: Ints
+    weight: Floats
+    compared: tuple[Any, Any] | None
+    """The two groups."""
 
-    @property
-    def statistic(self) -> Callable[[Floats], Floats]:
-        """From sums over items to the mean, or to the difference of two."""
-        return ratio if self.options["between"] is None else _difference
+    @classmethod
+    def of(cls, frame: pl.DataFrame, options: Mapping[str, Any]) -> NumberedAnswers:
+        """The judgments of a frame that has the columns which the options name."""
+        between, probability, compared = options["between"], options["probability"], None
+        frame = frame.with_columns(__side=pl.lit(0), __weight=pl.lit(1.0))
+        if between is not None:
+            compared = two_values(frame.filter(pl.col("value").is_not_null()), between, options["values"])
+            frame = frame.with_columns(__side=pl.col(between).eq_missing(compared[1]).cast(pl.Int32))
+            frame = frame.filter(pl.any_horizontal(pl.col(between).eq_missing(one) for one in compared))
+        if probability is not None:
+            items = frame.drop_nulls("value")["item"].unique().sort()
+            weights = design_weights(frame.drop_nulls("value"), items, probability)
+            frame = frame.drop("__weight").join(
+                pl.DataFrame({"item": items, "__weight": weights}), on="item", how="left", maintain_order="left"
+            )
+        key = ["__side", "value", "__weight"]
+        known = frame.drop_nulls("value").select(key).unique().sort(key)
+        numbers = known.with_columns(__number=pl.int_range(pl.len()).cast(pl.Float64))
+        coded = frame.join(numbers, on=key, how="left", maintain_order="left")
+        coded = coded.with_columns(value=pl.col("__number")).drop("__number", "__weight")
+        value, side, weight = (known[name].to_numpy() for name in ("value", "__side", "__weight"))
+        return cls(coded, value, side.astype(np.int64), weight, compared)
 
-    def contribution(self, frame: pl.DataFrame) -> Contribution | None:
-        """What each item adds, with its probability in the group's frame; null where a group has no answer."""
-        units, code, probability = self.units, self.code, self.options["probability"]
-        if not units.complete:
+    def statistic(self, numbers: Floats, code: float | None, limits: Limits) -> Statistic:
+        """The mean of answers, or the share of one, or its difference; of the numbers that occur."""
+        place = numbers.astype(np.int64)
+        value, side, weight = self.value[place], self.side[place], self.weight[place]
+        said = value if code is None else (value == code).astype(np.float64)
+
+        def rows(table: Counts) -> Floats:
+            columns = []
+            for one in range(1 if self.compared is None else 2):
+                mine = (side == one).astype(np.float64)
+                given = table.table @ mine
+                columns += [quotient(table.table @ (mine * weight * part), given, 0.0) for part in (said, 1.0)]
+            return np.column_stack(columns)
+
+        return Statistic(rows, ratio if self.compared is None else _difference, limits)
+
+    def problem(self, held: pl.DataFrame, over: str | None, *, asked: bool) -> str | None:
+        """Why the difference between two groups of raters has no interval, if so."""
+        answered = held.drop_nulls("value")
+        if self.compared is None or not constant_within(answered, "__side", ["rater"]):
             return None
-        answered = pl.col("value").is_not_null()
-        weight = None if probability is None else design_weights(frame.filter(answered), units.items, probability)
-        sums = units.sums if weight is None else units.sums * weight[:, None]
-        if units.compared is not None:
-            limits = LIMITS if code is None else (-1.0, 1.0)
-            said = partial(_said_of_sides, code, self.options["between"], units.compared)
-            return Contribution(units.items, sums, self.statistic, limits=limits, features=said, weights=weight)
-        limits = ends_of(self.scale, units.answer) if code is None else SHARES
-        said = partial(_said, code)
-        return Contribution(
-            units.items, sums, self.statistic, limits=limits, features=said, direct=True, weights=weight
-        )
+        if answered.group_by(UNIT).agg(pl.col("__side").n_unique())["__side"].max() == 1:
+            return DISJOINT
+        if (
+            over in ("raters", "both")
+            and answered.group_by("__side").agg(pl.col("rater").n_unique())["rater"].min() == 1
+        ):
+            return FEW_RATERS
+        return THESE_RATERS if over == "items" and not asked else None
 
 
 def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
-    """One contribution, where there is any."""
-    table = NumberedJudgments.of(part.frame, options["between"])
-    made = _Asked(table, np.arange(len(part.frame)), part.scale(), options).contribution(part.frame)
-    if made is not None:
-        yield made
+    """What each item adds, where every group has an answer."""
+    answered, scale, code = part.answered, part.scale(), None
+    if "value" in options:
+        code = code_of(options["value"], scale, answered["value"].to_numpy())
+    else:
+        check_level(scale, answered, "a mean")
+    coded, between, probability = NumberedAnswers.of(part.frame, options), options["between"], options["probability"]
+    limits = _limits(scale, coded.value, code, between)
+    plain = contribution(replace(part, frame=coded.frame), lambda counts: coded.statistic(counts.values, code, limits))
+    for one in plain:
+        if np.isfinite(one.estimate):
+            said = partial(_said, code)
+            if coded.compared is not None:
+                said = partial(_said_of_sides, code, between, coded.compared)
+            weights = None if probability is None else design_weights(answered, one.items, probability)
+            yield replace(one, features=said, direct=between is None, weights=weights)
+
+
+def _limits(scale: Scale | None, values: Floats, code: float | None, between: str | None) -> Limits:
+    """Between what values an estimate lies."""
+    if between is not None:
+        return LIMITS if code is None else (-1.0, 1.0)
+    return ends_of(scale, values) if code is None else SHARES
 
 
 def ends_of(scale: Scale | None, given: Floats) -> Limits:
@@ -164,7 +220,13 @@ MEAN_VIEW: Final = View(
 )
 
 
-@measure("mean", "means", view=MEAN_VIEW, powered=Powered(_contributions, _COLUMNS))
+@measure(
+    "mean",
+    "means",
+    view=MEAN_VIEW,
+    powered=Powered(_contributions, _COLUMNS),
+    interval=("raters", "sources", "weights"),
+)
 def mean(
     data: Judgments,
     *,
@@ -172,7 +234,7 @@ def mean(
     between: str | None = None,
     values: Sequence[object] | None = None,
     probability: str | None = None,
-    **resampling: Unpack[WeightedSourceOptions],
+    **resampling: Unpack[WeightedIntervalOptions],
 ) -> pl.DataFrame:
     """The mean answer: of the means of items, so that each item counts once.
 
@@ -193,7 +255,7 @@ def mean(
     [('people', 1.5, None), ('model', 0.75, None), ('both', 1.75, 0.5)]
     """
     options = {"between": between, "values": values, "probability": probability}
-    return _rows(data, by, options, Resampling(**resampling, over=OVER))
+    return _rows(data, by, options, Bootstrap(**resampling, over=OVER))
 
 
 PREVALENCE_VIEW: Final = View(
@@ -206,7 +268,13 @@ PREVALENCE_VIEW: Final = View(
 )
 
 
-@measure("prevalence", "means", view=PREVALENCE_VIEW, powered=Powered(_contributions, _COLUMNS))
+@measure(
+    "prevalence",
+    "means",
+    view=PREVALENCE_VIEW,
+    powered=Powered(_contributions, _COLUMNS),
+    interval=("raters", "sources", "weights"),
+)
 def prevalence(
     data: Judgments,
     *,
@@ -215,7 +283,7 @@ def prevalence(
     between: str | None = None,
     values: Sequence[object] | None = None,
     probability: str | None = None,
-    **resampling: Unpack[WeightedSourceOptions],
+    **resampling: Unpack[WeightedIntervalOptions],
 ) -> pl.DataFrame:
     """How frequent an answer is: its share of the answers to an item, on average over items.
 
@@ -227,40 +295,36 @@ def prevalence(
     [0.75]
     """
     options = {"value": value, "between": between, "values": values, "probability": probability}
-    return _rows(data, by, options, Resampling(**resampling, over=OVER))
+    return _rows(data, by, options, Bootstrap(**resampling, over=OVER))
 
 
-def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) -> pl.DataFrame:
+def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Bootstrap) -> pl.DataFrame:
     if how.weights is not None and (options["between"] is not None or options["probability"] is not None):
-        given = "between" if options["between"] is not None else "probability"
-        raise InputError(f"weights of raters do not go with {given}", remedy="leave one of them out, or use by")
+        other = "between" if options["between"] is not None else "probability"
+        raise InputError(f"weights of raters do not go with {other}", remedy="leave one of them out, or use by")
     if options["between"] is None and options["probability"] is None:
         plain = [_plain(group, options, chosen) for group, chosen in counted_groups(data, by, how)]
         return _shown(table(plain, names(by)), options)
     scales, columns = scales_of(data), names(by)
-    between = options["between"]
     extra = [str(options[name]) for name in _COLUMNS if options[name] is not None]
-    frame = judgments_frame(data, list(dict.fromkeys([*columns, *extra])))
-    numbers = NumberedJudgments.of(frame, between)
+    coded = NumberedAnswers.of(judgments_frame(data, list(dict.fromkeys([*columns, *extra]))), options)
     rows: list[dict[str, Any]] = []
-    for key, held in partitioned(frame.select(*columns, pl.int_range(pl.len()).alias("__row")), columns):
-        own = held["__row"].to_numpy()
-        scale = one_scale(numbers.asked(own), scales, key) if scales else None
-        asked = _Asked(numbers, own, scale, options)
-        units = asked.units
-        row = {**key, "scale": None if scale is None else scale.describe()}
-        row |= {"between": None if units.compared is None else "{} − {}".format(*units.compared), **units.answered}
-        silent = own[np.isnan(numbers.value[own])]
-        row["left_out"] = dict(sorted(Counter(map(str, frame["status"][silent])).items())) if len(silent) else {}
-        chosen = how.chosen(several_items(frame[own].drop_nulls("value")))
-        made = _row(asked, frame, chosen)
-        if units.of_raters:
-            none = dict.fromkeys(("low", "high", "over"))
-            if how.ci == "auto" and made.get("over") == "items":
-                made |= {**none, "reason": THESE_RATERS.format(between)}
-            if not units.share_items:
-                made |= {**none, "reason": DISJOINT}
-        rows.append({**row, **made})
+    for group, chosen in counted_groups(coded.frame, by, how):
+        held = of_group(coded.frame, group.key)
+        scale = scale_of(held, scales, group.key)
+        row = {**group.row, "note": None, "scale": None if scale is None else scale.describe()}
+        row["between"] = None if coded.compared is None else "{} − {}".format(*coded.compared)
+        given, code = coded.value[group.counts.values.astype(np.int64)], None
+        if "value" in options:
+            code = code_of(options["value"], scale, given)
+        else:
+            check_level(scale, held, "a mean")
+        limits = _limits(scale, given, code, options["between"])
+        row |= group.estimated(coded.statistic(group.counts.values, code, limits), chosen, NOBODY)
+        problem = coded.problem(held, row.get("over"), asked=how.ci != "auto")
+        if problem is not None:
+            row |= {**dict.fromkeys(("low", "high", "over")), "reason": problem.format(options["between"])}
+        rows.append(row)
     return _shown(table(rows, columns), options)
 
 
@@ -290,25 +354,3 @@ def _shown(result: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
     between = options["between"]
     alike = "value" in options or result["scale"].n_unique() < 2
     return result.drop([*(["scale"] if alike else []), *(["between"] if between is None else [])], strict=False)
-
-
-def _row(asked: _Asked, frame: pl.DataFrame, how: Resampling) -> dict[str, Any]:
-    """The estimate of a group with its interval."""
-    units = asked.units
-    if how.ci == "none" and asked.options["probability"] is None and units.complete:
-        return {"estimate": float(asked.statistic(units.sums.sum(axis=0, keepdims=True))[0])}
-    contribution = asked.contribution(frame if asked.options["probability"] is None else frame[asked.rows])
-    if contribution is None:
-        return {"reason": NOBODY}
-    estimate, n = contribution.estimate, len(contribution.items)
-    if how.ci == "none" or n < 2 or not np.isfinite(estimate):
-        return {"estimate": estimate if np.isfinite(estimate) else None, "reason": None if n else NOBODY}
-
-    def without() -> list[Statistics]:
-        weight = 1.0 if contribution.weights is None else contribution.weights[:, None]
-        made = [replace(contribution, sums=sums * weight) for sums in units.without_raters(how.seed)]
-        # Where one person is a whole group, nothing is known about other people of that group.
-        return [one.weighted for one in made] if all(np.isfinite(one.estimate) for one in made) else []
-
-    bounds = how.intervals(n, contribution.weighted, without, [contribution.limits], contribution.items)[0]
-    return {"estimate": estimate, **how.stated(bounds), "reason": FEW_RATERS if bounds[0] is None else None}

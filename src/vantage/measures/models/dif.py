@@ -70,18 +70,12 @@ def dif(
 
     `between` is a trait, `kind` (people against models) or `rater`; of more than two values, `values` names two. All
     raters are placed on one scale (see `facets`; by a linear model where the scale has more than twenty points), which
-    takes their severity out. Then each item's location is compared between the two groups by a score test: with
-    residuals U, their variance V in the model and the noise φ of each group, which scatters more or less than the
-    model expects, χ² = (U₁/V₁ − U₂/V₂)² / (φ₁/V₁ + φ₂/V₂) on one degree of freedom. What a group does to all items, a
-    shift or a wider or narrower use of the scale, is no reading of an item and is taken out. `estimate` is the
-    difference of the mean answers that raters of equal severity would give in the two groups, in points of the scale;
-    `logits` the same on the scale of locations. `p_adjusted` bounds the share of false discoveries (Benjamini and
-    Hochberg 1995). `shift` is the difference in general severity (second group less first): how differently they use
-    the scale; it is null where raters fall into parts without common items.
-
-    `show="invariance"` has one row: how many items differ (`p_adjusted` below 0.05), as a share (`estimate`), and the
-    test that none does, `statistic` being the sum of the items' χ². Groups of people, languages or kinds of raters
-    without evidence against it can be compared by their means.
+    takes their severity out. Then each item's location is compared between the two groups by a score test with a noise
+    of each group: χ² = (U₁/V₁ − U₂/V₂)² / (φ₁/V₁ + φ₂/V₂). What a group does to all items is taken out. `estimate` is
+    the difference of the mean answers that raters of equal severity would give, in points of the scale, `logits` the
+    same on the scale of locations, and `shift` the difference in general severity (second group less first).
+    `p_adjusted` bounds the share of false discoveries (Benjamini and Hochberg 1995). `show="invariance"` has one row:
+    how many items differ, and the test that none does.
 
     >>> rng = np.random.default_rng(0)
     >>> item, rater = (grid.ravel() for grid in np.indices((30, 40)))

@@ -25,7 +25,6 @@ from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import SAMPLED, By, Floats, Ints, ItemSources, Judgments, has_column, on_repeats
 from vantage.measures.relations.groups import GroupAnalysis, trait_scales
-from vantage.measures.reliability.variance_design import Factor, VarianceDesign
 from vantage.scales import show_code
 
 Family: TypeAlias = Literal["auto", "gaussian", "ordinal", "binary"]
@@ -82,22 +81,15 @@ def explain(
 ) -> pl.DataFrame:
     """Which traits, kinds of raters and conditions explain the answers: a mixed model with crossed items and raters.
 
-    Items and raters are random effects; `traits`, the kind of a rater (people, and every model by its name, with
-    `kinds="all"`) and the condition, where there are several, are fixed ones. `traits` are columns of the raters or of
-    the items. People without a trait are left out and counted.
-
+    Items and raters are random effects; `traits` (columns of the raters or of the items), the kind of a rater (with
+    `kinds="all"`) and the condition, where there are several, are fixed ones. People without a trait are left out.
     `family` is `gaussian` (restricted maximum likelihood; two options count as shares), or on request `ordinal`
-    (cumulative logits, Laplace approximation) or `binary`.
+    (cumulative logits, Laplace approximation) or `binary`, with a likelihood-ratio and a permutation test of each term.
 
-    `show` chooses the table: `effects` has, for each term, a row with its one p value and its clearest difference, and
-    the rows of the analysis of groups (see `groups`), with the other traits held constant: every level against all
-    others, or against the `base`; the trend of an ordered trait; the slope of a number. With one trait these are the
-    numbers of `compare`. The interval of the first row holds for all comparisons of the term at once (Bonferroni), as
-    its p value does. `points` are points of the scale whatever the family: in the others, the mean of the answers if
-    everyone had that level; there a term has a likelihood-ratio test (`p_lr`) and one that permutes the trait over
-    raters (`p_permutation`), and `p` is the latter where there is one. `interactions` such as `item:gender` add random
-    effects to the variances and levels. `variance` has the variances with intervals; `raters`, `items` and
-    `interactions` have shrunken estimates of each level.
+    `show="effects"` has, for each term, a row with its one p value and its clearest difference, whose interval holds
+    for all comparisons of the term at once, and the rows of the analysis of groups (see `groups`), with other traits
+    held constant. `points` are points of the scale whatever the family. `interactions` such as `item:gender` add random
+    effects; `variance` has the variances, and `raters`, `items` and `interactions` shrunken estimates of each level.
 
     >>> from vantage import demo_corpus
     >>> rows = explain(demo_corpus(), question="trust", show="variance")
@@ -240,18 +232,7 @@ class Explanation:
         if isinstance(self._model, Cumulative):
             start = np.array([1.0 if name == "item" else 0.4 for name in self.ready.codes])
             return self._model.fit(start, columns)
-        return self._model.fit(self._moments)
-
-    @cached_property
-    def _moments(self) -> Floats:
-        """Relative standard deviations by the method of moments, from which the search begins."""
-        value, codes = self.ready.frame["value"].to_numpy(), list(self.ready.codes.values())
-        whole = np.all([code >= 0 for code in codes], axis=0)
-        factors = [Factor.of(name, code[whole], False) for name, code in self.ready.codes.items()]
-        variances = np.nan_to_num(
-            VarianceDesign(value[whole] - value[whole].mean(), factors).variances, nan=float(value.var())
-        )
-        return np.sqrt(np.clip(variances[:-1], 0, None) / max(float(variances[-1]), 1e-3 * float(value.var())))
+        return self._model.fit(np.ones(len(self.ready.codes)))
 
     def mean(self, how: _How) -> list[dict[str, Any]]:
         """The row of the mean answer."""

@@ -17,7 +17,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import ItemIntervalOptions
+from vantage.measures.intervals import IntervalOptions
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column
@@ -171,7 +171,7 @@ def rationale_agreement(
     draws: int = 3,
     writer: Writer = "alike",
     with_itself: bool = False,
-    **resampling: Unpack[ItemIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """How alike the reasons are that two raters give for the same thing, beside two chance baselines.
 
@@ -219,7 +219,7 @@ def rationale_similarity(
     encode: Encode | None = None,
     bertscore: Score | None = None,
     draws: int = 1,
-    **resampling: Unpack[ItemIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """How alike a model's reasons are to those of people, with all people's reasons as references.
 

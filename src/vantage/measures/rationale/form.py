@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import ItemIntervalOptions
+from vantage.measures.intervals import IntervalOptions
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
@@ -124,7 +124,7 @@ def rationale_form(
     by: By = "rater",
     properties: Sequence[str] = PROPERTIES,
     source: str = "text",
-    **resampling: Unpack[ItemIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """What rationales are like: length, hedging, how often they say that the text does not tell, and copying.
 

@@ -54,14 +54,9 @@ def compare(
 
     `between` is a trait of raters, a condition, a property of items or `rater`. Two values are compared with each
     other, each of several with all others, an ordered column by its trend and a number by its slope; `values` names
-    those to compare. It is the analysis of `groups`: a linear mixed model with random effects of items,
-    raters and `sources` of items, whose effects vary where the column varies within them, and variances of their own
-    for groups of raters; degrees of freedom are Satterthwaite's. `estimate` is the difference in points, and interval
-    and p agree; `over` says what they generalise to. Groups of fewer than five raters are described and not tested,
-    groups of raters that share no item are not compared; `reason` says so. For several traits at once `explain` is
-    better: it holds the other traits constant.
-
-    `p_adjusted` corrects over all rows of the result.
+    those to compare. It is the analysis of `groups`, a linear mixed model. `estimate` is the difference in points;
+    `over` says what interval and p generalise to. Groups of fewer than five raters are described and not tested, groups
+    of raters that share no item are not compared. `p_adjusted` corrects over all rows of the result.
 
     >>> answers = {"item": [1, 2, 3, 4] * 2, "rater": ["a"] * 8, "value": [1, 2, 3, 4, 3, 3, 4, 5],
     ...            "condition": ["plain"] * 4 + ["context"] * 4}

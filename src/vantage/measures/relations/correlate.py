@@ -1,18 +1,26 @@
-"""Correlations between questions, and of questions with outside variables, on aggregated scores."""
+"""Correlations between questions, and of questions with outside variables, on aggregated scores.
+
+A strict rater lowers every item that the rater judged. Two questions answered by the same people therefore have scores
+whose errors are alike from item to item in both, and correlate by chance more often than independent items would
+(as neighbouring places do on a map). The variance of such a correlation is tr(PVₓPVᵧ) / (tr PVₓ · tr PVᵧ), with the
+covariances V of the scores and the centring P, and the number of independent items with the same variance is its
+inverse plus one (Dutilleul 1993).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, product
-from typing import Any, Final, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import CORRELATIONS, ItemIntervalOptions
+from vantage.measures.intervals import CORRELATIONS, IntervalOptions
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
 from vantage.measures.powered.contributions import Contribution, ModelAnswers
@@ -20,8 +28,11 @@ from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Against, Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.relations.correlations import Correlation, coefficient, p_value, weighted_correlation
-from vantage.measures.reliability.variance_design import Covariance, independent_items
 from vantage.measures.resampling import Resampling, item_codes, per_item
+from vantage.measures.variance.variances import VarianceDesign
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 VIEW: Final = View(
     "Correlations of item scores",
@@ -106,18 +117,15 @@ def correlate(
     aggregate: Literal["mean", "median"] = "mean",
     rounding: Rounding = "none",
     correction: Correction = "none",
-    **resampling: Unpack[ItemIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Correlations of item scores between every two questions, and of each question with outside columns.
 
     The score of an item on a question is the mean or median of its answers, after `rounding`. `outside`
     names numeric columns, or columns of words whose `order` from low to high is given
-    (`order={"stance": ["against", "none", "favour"]}`; other words are left out). Rows without a value on
-    either side are left out pair by pair. The interval resamples items; `p` is two-sided for no association
-    and `p_adjusted` corrects it over all rows of the result. Two questions answered by the same raters correlate by
-    chance more often than independent items would: `independent_items` is what the items are worth for `p`
-    (Dutilleul 1993, from the variance components of both questions). `powered_by` names a rater that judged these and
-    further items, such as a model: see docs/powered.md.
+    (`order={"stance": ["against", "none", "favour"]}`; other words are left out). `p` is two-sided for no association,
+    of as many `independent_items` as the items are worth (Dutilleul 1993), and `p_adjusted` corrects it over all rows.
+    `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
 
     >>> answers = {"item": [1, 2, 3, 1, 2, 3], "question": ["trust"] * 3 + ["skill"] * 3, "rater": ["a"] * 6,
     ...            "value": [1, 2, 3, 2, 1, 3]}
@@ -227,3 +235,50 @@ def _pair(
     if how.ci == "items" and bounds[0] is None:
         return {**row, **how.stated(bounds), "reason": RESTS_ON_ONE}
     return {**row, **how.stated(bounds)}
+
+
+@dataclass(frozen=True, slots=True)
+class Covariance:
+    """The covariance of item scores: a diagonal, and what each rater adds to all items that the rater judged."""
+
+    diagonal: Floats
+    raters: csr_array
+    """Items × raters: the rater's share of the item's answers, times the standard deviation of raters."""
+
+    @classmethod
+    def of(cls, answers: pl.DataFrame, units: pl.DataFrame, raters: pl.DataFrame) -> Covariance | None:
+        """Of the scores of these units on one question; null where its variances cannot be estimated."""
+        from scipy.sparse import coo_array
+
+        design = VarianceDesign.of(answers)
+        if design.problem() is not None:
+            return None
+        item, rater, *rest = design.variances.tolist()
+        error = sum(rest)
+        placed = answers.join(units, on=["item", "condition"]).join(raters, on="rater")
+        unit, who = placed["__unit"].to_numpy(), placed["__rater"].to_numpy()
+        size = np.bincount(unit, minlength=len(units)).astype(np.float64)
+        share = np.sqrt(rater) / size[unit]
+        return cls(item + error / size, coo_array((share, (unit, who)), (len(units), len(raters))).tocsr())
+
+    def times(self, vector: Floats) -> Floats:
+        """The product with a vector."""
+        return np.asarray(self.diagonal * vector + self.raters @ (self.raters.T @ vector))
+
+    def trace(self) -> float:
+        """The trace after centring."""
+        whole = float(self.diagonal.sum() + self.raters.multiply(self.raters).sum())
+        return whole - float(self.times(np.ones(len(self.diagonal))).sum()) / len(self.diagonal)
+
+
+def independent_items(x: Covariance, y: Covariance) -> float:
+    """The number of independent items whose correlation would vary as much; at most as many as there are."""
+    n = len(x.diagonal)
+    squares = x.diagonal @ y.diagonal + (x.raters.T @ y.raters).power(2).sum()
+    squares += x.diagonal @ np.asarray(y.raters.multiply(y.raters).sum(axis=1)).ravel()
+    squares += y.diagonal @ np.asarray(x.raters.multiply(x.raters).sum(axis=1)).ravel()
+    ones = np.ones(n)
+    left, right = x.times(ones), y.times(ones)
+    centred = float(squares) - 2 / n * float(left @ right) + float(left.sum() * right.sum()) / n**2
+    both = x.trace() * y.trace()
+    return float(np.clip(1 + both / centred, 3.0, n)) if centred > 0 and both > 0 else float(n)

@@ -77,16 +77,12 @@ def groups(
 
     `traits` are columns of the raters (all of them by default), or any other columns. How one is analysed follows from
     its scale (`Corpus.trait_scales`): nominal, every group against all others (`row` is `group`); ordered, the change
-    per step (`trend`) and whether it bends (`shape`), with every group described; numeric, the change per 1, 2, 5, 10 …
-    (`slope`). Raters without the trait are counted in a row of their own (`missing`). Questions without an order
-    have a block of rows for each option: its share.
+    per step (`trend`) and whether it bends (`shape`); numeric, the change per 1, 2, 5, 10 … (`slope`). Questions
+    without an order have a block of rows for each option: its share.
 
     `mean` is the mean answer of a group given who judged what, `estimate` the difference from `versus_mean` in points,
-    `d` the same in standard deviations of single answers (Westfall, Kenny and Judd 2014), `p_adjusted` corrects over
-    the groups of one trait and question (Holm 1979), and `p_trait` is the one p value of the trait: the smallest of
-    these, or that of the trend or slope. `given` are traits that are held constant. `sources` is the column of the
-    items that says which of them belong together. The interval and the test are over other items and raters, unless
-    `ci` is `items` or `raters`.
+    `d` the same in standard deviations of single answers, `p_adjusted` corrects over the groups of one trait and
+    question (Holm 1979), and `p_trait` is the one p value of the trait. `given` are traits that are held constant.
 
     >>> rng = np.random.default_rng(1)
     >>> item, rater = (grid.ravel() for grid in np.indices((20, 18)))

@@ -16,7 +16,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, PlainIntervalOptions
+from vantage.measures.intervals import OVER, IntervalOptions
 from vantage.measures.parts import Rounding, check_level, names, of_group, partitioned, scale_of, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
@@ -51,7 +51,7 @@ ACCURACY_VIEW: Final = View(
 )
 
 
-@measure("accuracy", "accuracy", view=ACCURACY_VIEW, pools=False)
+@measure("accuracy", "accuracy", view=ACCURACY_VIEW, pools=False, interval=("raters",))
 def accuracy(
     data: Judgments,
     *,
@@ -68,7 +68,7 @@ def accuracy(
     people: Sequence[str] | None = None,
     match: By = ("item", "question"),
     skill: bool = True,
-    **resampling: Unpack[PlainIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """How well each rater hits a reference: gold labels, aggregated people, or each person in turn.
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import ItemIntervalOptions
+from vantage.measures.intervals import IntervalOptions
 from vantage.measures.parts import names, partitioned, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments
@@ -75,7 +75,7 @@ def calibration(
     bins: int = 10,
     match: By = ("item", "question"),
     per: Literal["score", "bin"] = "score",
-    **resampling: Unpack[ItemIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """How well the distribution of a rater's answers to an item predicts what people answer, one by one.
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import SHARES, ItemIntervalOptions, wilson
+from vantage.measures.intervals import SHARES, IntervalOptions, wilson
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import Floats, Judgments, has_column, judgments_frame
 from vantage.measures.resampling import Resampling, mean_with_interval
@@ -36,7 +36,7 @@ VIEW: Final = View(
 
 @measure("defensible", "accuracy", view=VIEW, pools=False)
 def defensible(
-    data: Judgments, *, per: Literal["score", "answer"] = "score", **resampling: Unpack[ItemIntervalOptions]
+    data: Judgments, *, per: Literal["score", "answer"] = "score", **resampling: Unpack[IntervalOptions]
 ) -> pl.DataFrame:
     """Which answers of a first round are defensible, by the question and over all of its items.
 

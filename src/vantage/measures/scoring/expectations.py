@@ -15,7 +15,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import ItemIntervalOptions, student_interval
+from vantage.measures.intervals import IntervalOptions, student_interval
 from vantage.measures.parts import scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import Floats, Judgments, has_column
@@ -60,7 +60,7 @@ def expectations(
     raters: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
     per: Literal["score", "item"] = "score",
-    **resampling: Unpack[ItemIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """What raters expect of others, how sure they are, and what the other people of an item answer.
 

@@ -19,7 +19,7 @@ from scipy.special import stdtr
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, SHARES, PlainIntervalOptions
+from vantage.measures.intervals import OVER, SHARES, IntervalOptions
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.parts import Part, check_level, names, parts
 from vantage.measures.presentation import Column, Fact, View
@@ -90,7 +90,7 @@ VIEW: Final = View(
 )
 
 
-@measure("alt-test", "replaceability", view=VIEW, pools=False)
+@measure("alt-test", "replaceability", view=VIEW, pools=False, interval=("raters",))
 def alt_test(
     data: Judgments,
     *,
@@ -105,7 +105,7 @@ def alt_test(
     match: By = ("item", "question"),
     traits: Sequence[str] | None = None,
     per: Literal["model", "person"] = "model",
-    **resampling: Unpack[PlainIntervalOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """The alternative annotator test: does the model agree with people as well as one of them does?
 

@@ -207,7 +207,7 @@ def run_spread(
             raise InputError(f"{runs} runs have no spread", remedy="use at least two")
         first = pl.col("sample").rank("dense").over("rater", "condition") <= runs
         frame = frame.filter(first)
-    how = Resampling("items", "percentile", resamples, confidence, seed)
+    how = Resampling("items", resamples, confidence, seed)
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(item_means(frame, by=columns), columns):
         known = part.drop_nulls("cv")
@@ -250,7 +250,7 @@ def condition_agreement(
     present = frame["condition"].unique().sort().to_list()
     if base not in present:
         raise InputError(f"there is no condition '{base}'", remedy=nearest(base, present))
-    how = Resampling("items", "percentile", resamples, confidence, seed)
+    how = Resampling("items", resamples, confidence, seed)
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame, columns):
         means = part.group_by("item", "condition").agg(pl.col("value").mean().alias("mean")).drop_nulls("mean")

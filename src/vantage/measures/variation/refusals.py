@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, SHARES, Bootstrap, SourceOptions, wilson
+from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions, wilson
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, Extremes, View
@@ -32,8 +32,8 @@ VIEW: Final = View(
 )
 
 
-@measure("refusals", "variation", view=VIEW, pools=False, pools_questions=True)
-def refusals(data: Judgments, *, by: By = ("rater", "item"), **resampling: Unpack[SourceOptions]) -> pl.DataFrame:
+@measure("refusals", "variation", view=VIEW, pools=False, pools_questions=True, interval=("raters", "sources"))
+def refusals(data: Judgments, *, by: By = ("rater", "item"), **resampling: Unpack[IntervalOptions]) -> pl.DataFrame:
     """How often raters refuse to judge, apart from replies that could not be read and calls that failed.
 
     `estimate` is the share of refused judgments among those that got a reply; failed calls say nothing about the

@@ -91,7 +91,13 @@ def _entropy_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[C
     yield from contribution(used, lambda _: _entropy_of(options["base"], known, asked))
 
 
-@measure("entropy", "variation", view=ENTROPY_VIEW, powered=Powered(_entropy_contributions))
+@measure(
+    "entropy",
+    "variation",
+    view=ENTROPY_VIEW,
+    powered=Powered(_entropy_contributions),
+    interval=("raters", "sources", "weights"),
+)
 def entropy(
     data: Judgments,
     *,
@@ -110,7 +116,7 @@ def entropy(
     table where there is no scale, plus the opt-outs when `opt_outs` makes them categories of their own.
     Otherwise opt-outs are left out. Units with one answer, which cannot differ, are left out of the average.
 
-    `ci` resamples items, leaves out raters, or both. `powered_by` names a rater that judged these and further items,
+    `ci` leaves out items, raters, or both. `powered_by` names a rater that judged these and further items,
     such as a model: see docs/powered.md. With `weights` raters count by them: see docs/population.md.
 
     >>> votes = {"item": ["a"] * 4, "rater": [1, 2, 3, 4], "value": [0, 0, 1, 1]}
@@ -185,14 +191,14 @@ AMBIGUITY_VIEW: Final = View(
 )
 
 
-@measure("ambiguity", "variation", view=AMBIGUITY_VIEW)
+@measure("ambiguity", "variation", view=AMBIGUITY_VIEW, interval=("raters", "sources"))
 def ambiguity(
     data: Judgments, *, by: By = (), per: Per = "mean", **resampling: Unpack[IntervalOptions]
 ) -> pl.DataFrame:
     """The share of raters who found the item ambiguous, among those who answered or said so.
 
     Refusals, unparsed replies and "not mentioned" are left out and counted. The average gives every unit
-    the same weight, however many raters it had. `ci` resamples items, leaves out raters, or both.
+    the same weight, however many raters it had. `ci` leaves out items, raters, or both.
 
     >>> votes = {"item": ["a", "a"], "rater": [1, 2], "value": [0, None], "status": ["answered", "ambiguous"]}
     >>> ambiguity(votes)["estimate"].to_list()
@@ -231,7 +237,13 @@ def _split_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Con
     )
 
 
-@measure("split-items", "variation", view=SPLIT_ITEMS_VIEW, powered=Powered(_split_contributions))
+@measure(
+    "split-items",
+    "variation",
+    view=SPLIT_ITEMS_VIEW,
+    powered=Powered(_split_contributions),
+    interval=("raters", "sources"),
+)
 def split_items(
     data: Judgments,
     *,
@@ -247,7 +259,7 @@ def split_items(
     given, they are below and above the neutral point: zero where the scale has both signs, else its middle;
     a plain table whose answers all lie on one side of zero does not say it. The average is the share of split
     units among those with two answers or more; item by item, `estimate` is the smaller of the two shares and `split`
-    says whether it reaches the mark. `ci` resamples items, leaves out raters, or both.
+    says whether it reaches the mark. `ci` leaves out items, raters, or both.
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
 
     >>> votes = {"item": ["a"] * 4 + ["b"] * 4, "rater": [1, 2, 3, 4] * 2,
@@ -290,7 +302,7 @@ OPPOSED_ITEMS_VIEW: Final = View(
 )
 
 
-@measure("opposed-items", "variation", view=OPPOSED_ITEMS_VIEW, pools_questions=True)
+@measure("opposed-items", "variation", view=OPPOSED_ITEMS_VIEW, pools_questions=True, interval=("raters", "sources"))
 def opposed_items(
     data: Judgments,
     *,

@@ -219,7 +219,7 @@ def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, op
     }
     if len(known) < 2:
         return {**row, "reason": "no item has both votes and a score"}
-    boot = Resampling("items", "percentile", how.resamples, 0.95, how.seed)
+    boot = Resampling("items", how.resamples, 0.95, how.seed)
     score, spread = known["score"].to_numpy(), known["entropy"].to_numpy()
     row |= _auc(score, known["ambiguous"].to_numpy())
 

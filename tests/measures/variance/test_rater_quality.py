@@ -9,8 +9,8 @@ from scipy import stats
 
 import vantage
 from vantage import Corpus, InputError, Instrument, Scale
-from vantage.measures.reliability.rater_quality import rater_quality, robust_z
-from vantage.measures.reliability.split_half import split_half
+from vantage.measures.variance.rater_quality import rater_quality, robust_z
+from vantage.measures.variance.split_half import split_half
 
 
 def judgments(seed: int = 0, items: int = 60, people: int = 12, per_item: int = 8) -> pl.DataFrame:

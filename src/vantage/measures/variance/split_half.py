@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, blocks, doubted, percentile
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, blocks, doubted, percentile
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical, groups, paired
 from vantage.measures.relations.correlations import midranks
-from vantage.measures.reliability.variance_draws import OneRater
+from vantage.measures.variance.one_rater import OneRater
 
 Bools: TypeAlias = NDArray[np.bool_]
 Split = Literal["annotations", "raters"]
@@ -58,7 +58,7 @@ VIEW: Final = View(
 )
 
 
-@measure("split-half", "reliability", view=VIEW)
+@measure("split-half", "reliability", view=VIEW, interval=("raters",))
 def split_half(
     data: Judgments,
     *,
@@ -68,7 +68,7 @@ def split_half(
     aggregate: Average = "mean",
     spearman_brown: bool = False,
     splits: int = 1000,
-    **resampling: Unpack[PercentileOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Split-half reliability: the correlation of two random halves of the answers, over many splits.
 
@@ -79,7 +79,7 @@ def split_half(
     the luck of the split matters, not how much another sample of items or raters would.
 
     `low`…`high` is the confidence interval, over both by default where at least ten raters judged several items each,
-    otherwise over items: that of the reliability of one rater (see `needed_raters`), carried over by the number of
+    otherwise over items: that of the reliability of one rater (see `reliability`), carried over by the number of
     raters that makes the estimate out of it (Spearman 1910; Brown 1910).
 
     `spearman_brown=True` steps each correlation r up to the reliability of all answers together: 2r / (1 + r) for

@@ -12,10 +12,9 @@ import pytest
 from scipy.stats import norm
 
 from vantage.measures.ratings import Floats, judgments_frame
-from vantage.measures.reliability.components import components
-from vantage.measures.reliability.needed_raters import needed_raters
-from vantage.measures.reliability.split_half import split_half
-from vantage.measures.reliability.variance_design import VarianceDesign
+from vantage.measures.variance.reliability import reliability
+from vantage.measures.variance.split_half import split_half
+from vantage.measures.variance.variances import VarianceDesign
 
 GOLDEN = json.loads((Path(__file__).parent / "reml_golden.json").read_text(encoding="utf-8"))
 
@@ -48,7 +47,7 @@ def test_incomplete_tables_have_the_components_of_lme4(golden: dict[str, Any]) -
     items, raters, keep, repeats, seed = golden["case"]
     table = made(items, raters, keep, repeats, seed)
     assert len(table) == golden["answers"]
-    found = components(table, ci="none")
+    found = reliability(table, show="components", ci="none")
     assert dict(found.select("component", "variance").rows()) == pytest.approx(golden["variance"], rel=1e-4)
 
 
@@ -56,7 +55,7 @@ def test_a_component_that_is_not_there_is_zero() -> None:
     rng = np.random.default_rng(0)
     table = rng.normal(size=(6, 40)) + rng.normal(size=40)
     table -= table.mean(axis=1, keepdims=True)
-    item, rater, _ = VarianceDesign.of(judgments_frame(table)).likeliest()
+    item, rater, _ = VarianceDesign.of(judgments_frame(table)).variances
     assert rater == pytest.approx(0.0, abs=1e-9)
     assert item > 0.3
 
@@ -75,11 +74,11 @@ def test_measures_of_the_same_answers_share_one_fit(monkeypatch: pytest.MonkeyPa
         return fitted(design)
 
     monkeypatch.setattr(VarianceDesign, "_fitted", counted)
-    share = needed_raters(frame, ci="both", up_to=1)["rater_share"][0]
+    share = reliability(frame, ci="both", up_to=1)["rater_share"][0]
     split_half(frame, ci="both", splits=5)
     assert len(fits) == 1
     changed = frame.with_columns(value=-pl.col("value") * (1 + 0.01 * pl.col("rater")))
-    assert needed_raters(changed, ci="both", up_to=1)["rater_share"][0] != share
+    assert reliability(changed, ci="both", up_to=1)["rater_share"][0] != share
     assert len(fits) == 2
-    assert needed_raters(frame, ci="both", up_to=1)["rater_share"][0] == share
+    assert reliability(frame, ci="both", up_to=1)["rater_share"][0] == share
     assert len(fits) == 2

@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from vantage.measures.ratings import judgments_frame
-from vantage.measures.reliability.variance_design import VarianceDesign
-from vantage.measures.reliability.variance_draws import RaterHeterogeneity, variance_draws
+from vantage.measures.variance.variances import RaterHeterogeneity, VarianceDesign, variance_draws
 
 
 def repeated(seed: int = 0, *, items: int = 40, raters: int = 15, samples: int = 3) -> pl.DataFrame:

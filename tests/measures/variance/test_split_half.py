@@ -14,8 +14,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from vantage import Corpus, InputError, Instrument, Scale
-from vantage.measures.reliability import split_half as module
-from vantage.measures.reliability.split_half import pearson_rows, rounding_error, split_half, whole_test
+from vantage.measures.variance import split_half as module
+from vantage.measures.variance.split_half import pearson_rows, rounding_error, split_half, whole_test
 
 ITEMS = {"a": [1, 2, 2], "b": [3, 5, 4, 5], "c": [2, 2], "d": [5, 4, 5, 3, 4], "e": [1, 2]}
 
