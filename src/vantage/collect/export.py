@@ -17,7 +17,7 @@ import polars as pl
 from sqlalchemy import Connection, select
 
 from vantage.adaptive.until import Until
-from vantage.collect.answers import read
+from vantage.collect.answers import marked_words, read
 from vantage.collect.blocks import Block
 from vantage.collect.evidence import summary
 from vantage.collect.phases import TrainingPhase, accepts
@@ -85,6 +85,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
             pages.c.question_set,
             items.c.item,
             *(submissions.c[name] for name in ("answers", "seconds", "at", "revision")),
+            items.c.record,
             (pages.c.seat < arms.c.seats).label("core"),
         )
         .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
@@ -96,12 +97,15 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
     seen: Counter[tuple[Any, ...]] = Counter()
-    for number, kind, check, condition, batch, position, group, item, answers, seconds, at, revision, core in rows:
-        block = study.block(group)
+    for number, kind, check, condition, batch, position, group, item, answers, seconds, at, revision, *rest in rows:
+        block, (record, core) = study.block(group), rest
         for question, (value, status, rationale, *more) in json.loads(answers).items():
             if kind == "item":
                 key = (item, question, names[number], condition)
-                way, shares = (more[0] or None) if more else None, more[1] if more[1:] else None
+                way, shares, marked = [*more, None, None, None][:3]
+                if marked:
+                    rationale = marked_words(block.instrument.question(question), json.loads(record), marked)
+                way = way or None
                 saved = (round(at * 1000), revision, seconds, position, way, block.id, CORE if core else EXTRA)
                 judged.append((*key, seen[key], value, status, rationale, *saved, shares))
                 seen[key] += 1

@@ -11,6 +11,7 @@ from typing import Any, Final
 import polars as pl
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, true
 
+from vantage.collect.answers import marked_words
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import acting, arms, events, items, pages, participants, reviews, submissions
 from vantage.collect.views import AnswerDistribution, ArmProgress, ItemAnswers, ItemLine, Overview, Refused
@@ -162,21 +163,24 @@ def item_answers(connection: Connection, study: AnnotationStudy, name: str) -> I
         .order_by(participants.c.number, pages.c.occasion)
     )
     given = [(rater, condition, json.loads(answers)) for rater, condition, answers in connection.execute(query)]
+    record = json.loads(item.record)
     distributions = [
-        _distribution(question, condition, [(rater, answers) for rater, seen, answers in given if seen == condition])
+        _distribution(question, condition, record, [(who, answers) for who, seen, answers in given if seen == condition])
         for question in study.questions
         for condition in sorted({seen for _, seen, _ in given}) or study.conditions
     ]
     return ItemAnswers(
         item.item,
-        json.loads(item.record),
+        record,
         tuple(distributions),
         len({rater for rater, _, _ in given}),
         item.item in study.kept_apart,
     )
 
 
-def _distribution(question: Question, condition: str, given: list[tuple[str, dict[str, Any]]]) -> AnswerDistribution:
+def _distribution(
+    question: Question, condition: str, record: Mapping[str, Any], given: list[tuple[str, dict[str, Any]]]
+) -> AnswerDistribution:
     scale = question.scale
     counts = {option.name: 0 for option in scale.options} | {opt_out.label: 0 for opt_out in scale.opt_outs}
     labels: dict[str, str] = {opt_out.status: opt_out.label for opt_out in scale.opt_outs}
@@ -185,7 +189,9 @@ def _distribution(question: Question, condition: str, given: list[tuple[str, dic
         if question.id not in answers or rater in counted:
             continue
         counted.add(rater)
-        value, status, rationale = answers[question.id][:3]
+        value, status, rationale, *more = answers[question.id]
+        if more[2:]:
+            rationale = marked_words(question, record, more[2])
         label = scale.label(value) if value is not None else labels.get(status, status)
         counts[label] = counts.get(label, 0) + 1
         if value is not None:

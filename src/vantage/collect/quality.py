@@ -231,7 +231,12 @@ def _profiles(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, dict
 
 def _as_asked(study: AnnotationStudy, judgments: pl.DataFrame) -> pl.DataFrame:
     """Options that apply together as one answer: a code for each set of them, under the name of their question."""
-    parts = {q.id: (q.whole.id, 2.0**n) for g in grouped(study.rated) for n, q in enumerate(g) if q.whole is not None}
+    parts = {
+        q.id: (q.whole.id, float((len(g) + 1 if q.whole.ranked else 2) ** n))
+        for g in grouped(study.rated)
+        for n, q in enumerate(g)
+        if q.whole is not None
+    }
     if not parts:
         return judgments
     of_part = pl.col("question").is_in([*parts])
@@ -340,8 +345,8 @@ def repetition(questions: Sequence[Question], judged: Sequence[Mapping[str, Any]
     """
     given: dict[bool, list[list[str]]] = {True: [], False: []}
     for group in grouped(questions):
-        # How sure people are, and what they expect of others, may well be the same everywhere.
-        names, text = [q.id for q in group if not (q.confidence or q.others)], bool(group[0].scale.text)
+        # How sure people are, and what they expect of others, may well be the same everywhere; words never are.
+        names, text = [q.id for q in group if not (q.confidence or q.others or q.marks)], bool(group[0].scale.text)
         if seen := [own for page in judged if (own := [page[name] for name in names if name in page])]:
             # Of an answer in own words its text, of others the code, the status and the shares.
             given[text].append([str([one[2:3] if text else one[:2] + one[4:] for one in page]) for page in seen])

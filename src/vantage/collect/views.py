@@ -125,6 +125,8 @@ class QuestionAnswer:
     rationale: str | None = None
     shares: tuple[float, ...] | None = field(default=None, repr=False)
     """Where shares are asked for: one for each option, in the order of the scale; the value is that of the largest."""
+    marked: tuple[int, ...] | None = field(default=None, repr=False)
+    """Where words of the item are marked: which, counted from 0 (see `answers.tokens`)."""
 
 
 @dataclass(frozen=True, slots=True)

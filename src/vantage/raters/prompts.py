@@ -24,6 +24,7 @@ from vantage.raters.answers import (
     listed_several,
     words,
     words_several,
+    words_marked,
     words_shares,
 )
 from vantage.raters.models.base import Message, Request, Sampling
@@ -189,7 +190,9 @@ class Prompter:
             parts.append(f"Question: {question.wording(self.condition, **filled)}")
             if self.style.scoring:
                 return "\n\n".join(parts)
-            parts.append(listed_several(question) if isinstance(question, MultipleChoice) else listed(question.scale))
+            if not question.marks:
+                several = isinstance(question, MultipleChoice)
+                parts.append(listed_several(question) if several else listed(question.scale))
         else:
             asked = []
             for question in put(questions):
@@ -314,6 +317,8 @@ def _allowed(question: Question, *, as_list: bool) -> str:
         return words_several(question, as_list=as_list)
     if question.shares:
         return words_shares(question, as_object=as_list)
+    if question.marks:
+        return words_marked(question)
     empty = f', or "{NONE}"' if question.scale.text and question.rationale == "optional" else ""
     return words(question.scale) + empty
 

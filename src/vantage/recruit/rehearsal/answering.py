@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from scipy.special import ndtr
 
+from vantage.collect.answers import tokens
 from vantage.collect.form import AGREED, FormField, StudyForm, answered
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import QuestionAnswer
@@ -145,10 +146,17 @@ class RehearsalAnswers:
         reason = self._reason(form, field, guest, rng)
         if field.kind == "text":
             return {field.name: QuestionAnswer(float(bool(reason)), "answered", reason)}
+        if field.kind == "marks":
+            words = tokens(str(form.record.get(field.questions[0].marks) or ""))
+            most = min(field.questions[0].scale.text, len(words), 3)
+            start = int(rng.integers(len(words) - most + 1))
+            return {field.name: QuestionAnswer(1.0, marked=tuple(range(start, start + most)))}
         opt_outs = field.questions[0].scale.opt_outs
         if opt_outs and not right and rng.random() < OPTS_OUT:
             status = opt_outs[int(rng.integers(len(opt_outs)))].status
             return {question.id: QuestionAnswer(None, status, reason) for question in field.questions}
+        if field.kind == "ranking":
+            return answered(field, self._places(form, field, right, guest, rng), reason)
         values = []
         for question in field.questions:
             if question.id in right:
@@ -158,6 +166,21 @@ class RehearsalAnswers:
                 values.append(self._value(form, field, question, guest, rng, taken))
         shares = self._shares(field, values[0], guest, rng) if field.kind == "shares" else None
         return answered(field, values, reason, shares)
+
+    def _places(
+        self, form: StudyForm, field: FormField, right: Mapping[str, Any], guest: Guest, rng: np.random.Generator
+    ) -> list[float]:
+        """A place for each option: the right ones, then in the order in which this person sees the options."""
+        known = {question.id: float(right[question.id][0]) for question in field.questions if question.id in right}
+        free = [one for one in field.questions[0].scale.codes if one not in known.values()]
+        careless = rng.random() < guest.behaviour.random
+        seen = {
+            question.id: rng.normal() if careless else self._latent_answer(form, question, guest, rng)
+            for question in field.questions
+            if question.id not in known
+        }
+        known |= dict(zip(sorted(seen, key=lambda id_: (seen[id_], id_)), free, strict=True))
+        return [known[question.id] for question in field.questions]
 
     def _shares(self, field: FormField, value: float, guest: Guest, rng: np.random.Generator) -> tuple[float, ...]:
         """Whole shares that add up to 100, the largest for the answer that a person would give alone."""
