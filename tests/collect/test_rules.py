@@ -1,4 +1,4 @@
-"""Quality while a study runs: rules of the study file, copied reasons, evidence on typing, hidden checks."""
+"""Quality while a study runs: rules of the study file, copied reasons, hidden checks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.collect.conftest import OpenService
 from tests.collect.people import begun, careless, corpus, honest, instrument, study, walked, work
 from tests.instruments.test_kinds import KINDS, diary
 from vantage import Corpus, Instrument
-from vantage.collect import evidence, tables
+from vantage.collect import tables
 from vantage.collect.document import FACTS, Rule
-from vantage.collect.evidence import likeness
+from vantage.collect.copied_reasons import likeness
 from vantage.collect.quality import repetition
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import ItemPage, QuestionAnswer
@@ -251,30 +251,3 @@ def test_reasons_that_nearly_copy_a_models_are_found(tmp_path: Path, open_servic
     rows = {row.verdict: row for row in service.researchers.raters()}
     assert "12 of 12 reasons nearly copy those of bot" in rows["excluded"].flags
     assert not any("copy" in flag for flag in rows["pending"].flags)
-
-
-def test_typing_is_counted_only_where_the_consent_says_so(tmp_path: Path, open_service: OpenService) -> None:
-    plan = study(tmp_path, evidence="typing", consent="Taking part is voluntary.")
-    assert plan.consent == f"Taking part is voluntary.\n\n{evidence.CONSENT}"
-    service = open_service(plan)
-    person = begun(service)
-    page = service.participants.page(person, 1)
-    counts = evidence.read(json.dumps({"pastes": 2, "pasted": 90, "keys": 4, "words": "secret"}))
-    service.participants.submit(person, 1, honest(page), token=page.token, evidence=counts)
-    work(service, person)
-    service.participants.finish(person)
-    (row,) = service.researchers.raters()
-    assert row.evidence == "pastes: 2, characters pasted: 90, keys: 4"
-    assert row.verdict == "pending"
-    assert not any("paste" in flag for flag in row.flags)
-    # Withdrawing deletes it.
-    service.participants.withdraw(person)
-    assert service.database.read(lambda c: c.execute(select(tables.evidence)).all()) == []
-
-
-def test_a_study_without_that_consent_stores_nothing(tmp_path: Path, open_service: OpenService) -> None:
-    service = open_service(study(tmp_path))
-    person = begun(service)
-    page = service.participants.page(person, 1)
-    service.participants.submit(person, 1, honest(page), token=page.token, evidence='{"keys": 3}')
-    assert service.database.read(lambda c: c.execute(select(tables.evidence)).all()) == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from vantage.collect import drafts, evidence
+from vantage.collect import copied_reasons, drafts
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, StudySigner
 from vantage.recruit.webhooks import OLDEST, Forged, check_signature
 
@@ -72,8 +72,8 @@ def test_an_event_of_the_platform_is_neither_old_nor_of_the_future(clock: Callab
 
 def test_reasons_are_compared_from_eight_words_on() -> None:
     words = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
-    assert evidence.shingles(" ".join(words[:7])) == frozenset()
-    assert len(evidence.shingles(" ".join(words))) == 6
+    assert copied_reasons.shingles(" ".join(words[:7])) == frozenset()
+    assert len(copied_reasons.shingles(" ".join(words))) == 6
 
 
 @pytest.mark.parametrize(("changed", "copies"), [(3, 1), (4, 0)])
@@ -81,9 +81,9 @@ def test_a_reason_with_half_of_a_models_runs_of_words_is_a_near_copy(changed: in
     words = [f"word{n}" for n in range(11)]  # nine runs of three words
     other = [*words[: 11 - changed], *(f"else{n}" for n in range(changed))]
     # Of nine runs each, those without a changed word are common: 6 of 12, or 5 of 13.
-    assert (evidence.likeness(" ".join(words), " ".join(other)) >= evidence.NEAR) == bool(copies)
+    assert (copied_reasons.likeness(" ".join(words), " ".join(other)) >= copied_reasons.NEAR) == bool(copies)
     known = SimpleNamespace(_given={("i", "q"): [("model", " ".join(words))]})
-    found, compared = evidence.ModelReasons.copied(known, [("i", "q", " ".join(other))])  # type: ignore[arg-type]
+    found, compared = copied_reasons.ModelReasons.copied(known, [("i", "q", " ".join(other))])  # type: ignore[arg-type]
     assert (found.get("model", 0), compared) == (copies, 1)
 
 

@@ -9,10 +9,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from vantage.collect import evidence
 from vantage.collect.blocks import Block, Shown, blocks_of, instrument_key, shown
 from vantage.collect.document import StudyDocument
-from vantage.collect.evidence import ModelReasons
+from vantage.collect.copied_reasons import ModelReasons
 from vantage.collect.flow_checks import FlowChecks, training_items
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import language
@@ -68,7 +67,9 @@ class AnnotationStudy:
         cls, plan: Mapping[str, Any], instruments: Mapping[str, Mapping[str, Any]], folder: Path, database: str
     ) -> AnnotationStudy:
         """A study from its database, with its corpus and database where they are now."""
-        whole = StudyDocument.model_validate({**plan, "corpus": str(folder), "database": database})
+        # What an earlier version could say and this one cannot is left out.
+        kept = {key: value for key, value in plan.items() if key in StudyDocument.model_fields}
+        whole = StudyDocument.model_validate({**kept, "corpus": str(folder), "database": database})
         known = {name: Instrument.from_document(document) for name, document in instruments.items()}
         return cls(whole, known, Corpus.read(folder), folder.resolve())
 
@@ -131,8 +132,7 @@ class AnnotationStudy:
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
         own = next((phase.consent.text for phase in self.plan.flow if phase.consent), "")
-        added = [language(self.language).say(evidence.CONSENT)] if self.plan.evidence else []
-        return "\n\n".join(part for part in [own or self.plan.consent or self.instrument.consent, *added] if part)
+        return own or self.plan.consent or self.instrument.consent
 
     @property
     def warning(self) -> str:

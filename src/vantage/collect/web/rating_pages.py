@@ -9,7 +9,6 @@ from typing import Final
 
 from starlette.responses import JSONResponse, Response
 
-from vantage.collect import evidence
 from vantage.collect.languages import sentence
 from vantage.collect.submissions import page_number
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
@@ -50,10 +49,7 @@ def submit(visit: Visit) -> Response:
     questions, _ = site.study.shown(int(group), participant.number, page_number(token.view))
     answers = forms.read(questions, given)
     try:
-        counts = evidence.read(given.get("evidence", ""))
-        done = site.participants.submit(
-            participant, position, answers, token=token.view, seconds=token.seconds, evidence=counts
-        )
+        done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
     except InvalidAnswers as invalid:
         keep_draft(visit, participant, token)
         page, errors = _page(visit, participant), forms.errors(questions, invalid)
@@ -126,7 +122,6 @@ def _item(
         left=page.left,
         draft=page_number(page.token),
         form=token,
-        evidence=site.study.plan.evidence,
     )
 
 
