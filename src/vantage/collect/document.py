@@ -195,6 +195,19 @@ class RecruitmentPart(DocumentPart):
     """Another address to return to; `{code}` is replaced by the code, `{id}` by the person's id on the platform."""
 
 
+class TranslationPart(DocumentPart):
+    """The study in another language. Items have their texts in columns such as `text_de` or `text:de`."""
+
+    instrument: Text
+    """The instrument in this language: the same fields, questions, codes and checks, in the same order."""
+    back_translation: Text
+    """How the translation was checked: who translated it back, and what was changed; goes into the methods section."""
+    parameters: Annotated[dict[Id, str], Field(default_factory=dict)]
+    """Values for the instrument's parameters."""
+    texts: Annotated[dict[Text, Text], Field(default_factory=dict)]
+    """This file's texts for participants, each with its translation."""
+
+
 class StudyDocument(DocumentPart):
     """A Vantage study: which items people judge, under which conditions, and how participants are recruited."""
 
@@ -206,6 +219,8 @@ class StudyDocument(DocumentPart):
     """The language of the pages and of this file's texts, such as `de`; by default the instrument's."""
     languages: tuple[str, ...] = ()
     """Languages of the pages to choose from; items, questions and this file's texts stay as they are."""
+    translations: Annotated[dict[Id, TranslationPart], Field(default_factory=dict)]
+    """The study in other languages, by their codes: each participant gets items, questions and pages in one of them."""
     corpus: Text
     """The corpus folder, relative to this file."""
     instrument: Text

@@ -39,7 +39,7 @@ JUDGED: Final[dict[str, Any]] = {
     "revision": pl.Int32,
     "seconds": pl.Float64,
     "position": pl.Int32,
-    **dict.fromkeys(("presentation", "block", "allocation"), pl.String),
+    **dict.fromkeys(("presentation", "block", "allocation", "language"), pl.String),
     "probabilities": pl.List(pl.Float64),
 }
 CHECKED: Final[dict[str, Any]] = {
@@ -74,6 +74,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
         latest = decided.get(person["number"], {})
         person |= {name: latest.get(name) for name in ("decided_by", "at")}
     names = {row["number"]: row["rater"] for row in people}
+    languages = {row["number"]: row["language"] or study.language for row in people}
     rows = connection.execute(
         select(
             *(pages.c[name] for name in ("participant", "kind", "check", "condition", "batch", "position")),
@@ -99,9 +100,11 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
                 key = (item, question, names[number], condition)
                 way, shares, marked = [*more, None, None, None][:3]
                 if marked:
-                    rationale = marked_words(block.instrument.question(question), json.loads(record), marked)
+                    seen_item = study.in_language(languages[number]).shown_item(json.loads(record))
+                    rationale = marked_words(block.instrument.question(question), seen_item, marked)
                 way = way or None
                 saved = (round(at * 1000), revision, seconds, position, way, block.id, CORE if core else EXTRA)
+                saved = (*saved, languages[number])
                 judged.append((*key, seen[key], value, status, rationale, *saved, shares))
                 seen[key] += 1
             elif (passed := passed_check(block, kind, check, question, value)) is not None:
@@ -114,6 +117,8 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     judgments = judgments.drop(empty)
     if len(study.blocks) == 1:
         judgments = judgments.drop("block")
+    if not study.plan.translations:
+        judgments = judgments.drop("language")
     if study.plan.adaptive is None or not Until.parse(study.plan.adaptive.until).by_item:
         judgments = judgments.drop("allocation")
     return Collected(

@@ -106,16 +106,17 @@ def _labels(one: FormField) -> Iterator[str]:
         yield from (option.label for option in question.scale.options)
 
 
-def consent_form(people: ParticipantService, params: Mapping[str, str]) -> StudyForm:
-    """The first page, for a visitor who enters only by agreeing."""
+def consent_form(people: ParticipantService, params: Mapping[str, str], language: str = "") -> StudyForm:
+    """The first page, for a visitor who enters only by agreeing, in a language of the content."""
+    study = people.study.in_language(language)
 
     def send(given: Given, _: float) -> Step:
         if given[AGREED] != "yes":
             return Step("declined")
-        return people.give_consent(people.enter(params), agreed=True)
+        return people.give_consent(people.enter(params), agreed=True, language=language)
 
     agreed = FormField(AGREED, "choice", "", ("yes", "no"))
-    return StudyForm("consent", "consent", f"{people.study.consent} {people.study.warning or ''}", send, (agreed,))
+    return StudyForm("consent", "consent", f"{study.consent} {study.warning}", send, (agreed,))
 
 
 def form_of(people: ParticipantService, participant: Participant, step: Step) -> StudyForm:

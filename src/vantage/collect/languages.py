@@ -116,6 +116,29 @@ class Language:
         return text.translate({ord(","): example[1], ord("."): example[-2]})
 
 
+class _WithTexts(gettext.NullTranslations):
+    """A catalogue with further texts before its own."""
+
+    def __init__(self, catalogue: gettext.NullTranslations, texts: Mapping[str, str]) -> None:
+        super().__init__()
+        self._catalogue, self._texts = catalogue, texts
+
+    def gettext(self, message: str) -> str:
+        return self._texts.get(message) or self._catalogue.gettext(message)
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return self._catalogue.ngettext(msgid1, msgid2, n)
+
+
+def with_texts(language: Language, texts: Mapping[str, str]) -> Language:
+    """A language that also says the texts of a study file.
+
+    >>> with_texts(language("de"), {"Your job?": "Ihr Beruf?"}).say("Your job?")
+    'Ihr Beruf?'
+    """
+    return Language(language.code, _WithTexts(language.catalogue, texts)) if texts else language
+
+
 def sentence(template: str, /, **values: float | str) -> Sentence:
     """A sentence that participants read; `make translations` puts it into the catalogues."""
     return Sentence(template, values)

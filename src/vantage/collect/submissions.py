@@ -115,7 +115,7 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     earlier: Mapping[str, QuestionAnswer] = {}
     if page.revision:
         earlier = read(connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one())
-    record = json.loads(page.record) if page.record is not None else _substitute(block, page.check)
+    record = study.shown_item(json.loads(page.record)) if page.record is not None else _substitute(block, page.check)
     instruction = block.checks[page.check].instruction if page.kind == "attention" else ""
     if instruction and block.attention and block.attention.placed == "inside":
         record, instruction = _with_instruction(block, record, instruction), ""

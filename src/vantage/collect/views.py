@@ -79,6 +79,8 @@ class Participant:
     id: str
     number: int
     """A running number, for the log."""
+    language: str = field(default="", compare=False)
+    """The language of what they read, where a study has several and they have agreed to it in one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,17 +62,24 @@ class MultipleChoice(Question):
     none: str = ""
     """The label of the answer that no option applies."""
     ranked: bool = False
+    ids: tuple[str, ...] = ()
+    """The ids of the questions about the options, where these are not made of the options' labels."""
+
+    @property
+    def part_ids(self) -> tuple[str, ...]:
+        """The ids of the questions about the options, in the order of the scale."""
+        return self.ids or tuple(part_id(self.id, option.label) for option in self.scale.options)
 
     def parts(self) -> Iterator[Question]:
         """The question about each option, as it is asked alone and as it stands in the judgments table."""
         scale, last = Scale.labels("no", "yes", opt_outs=self.scale.opt_outs), len(self.scale.options)
         if self.ranked:
             scale = Scale.points(1, last, anchors={1: "first", last: "last"}, opt_outs=self.scale.opt_outs)
-        for option in self.scale.options:
+        for id_, option in zip(self.part_ids, self.scale.options, strict=True):
             said = f'Which place has "{option.label}"?' if self.ranked else f'Does this apply: "{option.label}"?'
             asks = [escaped(said)]
             yield Question(
-                part_id(self.id, option.label),
+                id_,
                 f"{self.title}: {option.label}",
                 " ".join([self.ask, *asks]),
                 scale,
@@ -84,7 +91,7 @@ class MultipleChoice(Question):
 
     def codes(self, answers: Mapping[str, float | str]) -> list[float]:
         """The options that apply, or all in the order of their places, by the answers to the questions about them."""
-        given = {o.code: answers.get(part_id(self.id, o.label)) for o in self.scale.options}
+        given = {o.code: answers.get(id_) for id_, o in zip(self.part_ids, self.scale.options, strict=True)}
         if self.ranked:
             return sorted(given, key=lambda code: float(given[code] or 0))
         return [code for code, answer in given.items() if answer == 1]

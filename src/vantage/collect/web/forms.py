@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 from vantage.collect.answers import tokens, whole_number
 from vantage.collect.views import InvalidAnswers, QuestionAnswer
 from vantage.collect.web.item_view import texts
-from vantage.instruments import Question, grouped, part_id
+from vantage.instruments import Question, grouped
 from vantage.scales import Option, Scale, Status, show_code
 
 Parts: TypeAlias = tuple[tuple[int, Option], ...]
@@ -275,7 +275,7 @@ def drawn(questions: Sequence[Question]) -> Iterator[tuple[int, Question, Parts]
     for group in grouped(questions):
         whole = group[0].whole
         if whole is not None and len(group) > 1:
-            options = {part_id(whole.id, option.label): option for option in whole.scale.options}
+            options = dict(zip(whole.part_ids, whole.scale.options, strict=True))
             yield index, whole, tuple((index + n, options[question.id]) for n, question in enumerate(group))
         else:
             yield from ((index + n, question, ()) for n, question in enumerate(group))

@@ -96,7 +96,7 @@ def _item(
     restored: bool = False,
 ) -> Response:
     site, participant, say = visit.site, visit.require_participant(), visit.language.say
-    block = site.study.block(page.group)
+    block = visit.study.block(page.group)
     errors = {name: say(problem) for name, problem in errors.items()}
     problems = [(name, page.questions[int(name[1:])].title, problem) for name, problem in errors.items()]
     if expired:
@@ -109,12 +109,12 @@ def _item(
         pages=page.pages,
         answered=page.answered,
         panels=panels(block.instrument, page.record, page.condition),
-        item_lang=site.item_lang,
+        item_lang=site.item_lang(visit.language),
         instruction=page.instruction,
         sections=site.question_cache(visit.language).sections(
             page.questions, page.record, page.condition, given, errors, page.presentations, page.group
         ),
-        guidelines=prose(site.study.guidelines(block.instrument, block.presented(participant.number))),
+        guidelines=prose(visit.study.guidelines(block.instrument, block.presented(participant.number))),
         title=block.title,
         minutes_left=None if page.seconds_left is None else ceil(page.seconds_left / 60),
         problems=problems,

@@ -184,7 +184,7 @@ def item(visit: Visit) -> Response:
         heading=f"Item {answers.item}",
         answers=answers,
         panels=panels(visit.site.study.instrument, answers.record),
-        item_lang=visit.site.item_lang,
+        item_lang=visit.site.item_lang(visit.language),
     )
 
 
