@@ -18,8 +18,8 @@ from tests.collect.people import begun, instrument, ratings, study, walked, work
 from vantage import Corpus, Instrument
 from vantage.collect import opened_study, tables
 from vantage.collect.export import merged
-from vantage.collect.service import StudyService
 from vantage.collect.migrations import STEPS
+from vantage.collect.service import StudyService
 from vantage.collect.study_setup import stored_study
 from vantage.collect.tables import METADATA, read_setting
 from vantage.documents import dump

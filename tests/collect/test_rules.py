@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from tests.collect.people import begun, careless, corpus, honest, instrument, st
 from tests.instruments.test_kinds import KINDS, diary
 from vantage import Corpus, Instrument
 from vantage.collect import tables
-from vantage.collect.document import FACTS, Rule
 from vantage.collect.copied_reasons import likeness
+from vantage.collect.document import FACTS, Rule
 from vantage.collect.quality import repetition
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import ItemPage, QuestionAnswer

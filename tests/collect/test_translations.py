@@ -65,7 +65,9 @@ def test_people_answer_in_their_language_and_tables_keep_it(tmp_path: Path) -> N
         seen[code, "item"] = visitor.text
         for position in (1, 2):
             form = {"a0": "1", "a1": "2", "a2": "3", "a3": "1", "m4.1": "1", "m4.2": "1"}
-            visitor.send(f"/item/{position}", form if position == 1 else {"o0": "not_mentioned", "a3": "0", "m4.0": "1"})
+            visitor.send(
+                f"/item/{position}", form if position == 1 else {"o0": "not_mentioned", "a3": "0", "m4.0": "1"}
+            )
         visitor.send("/review")
         assert visitor.path == "/end"
     assert "Bitte helfen Sie." in seen["de", "consent"]

@@ -310,9 +310,9 @@ def test_rankings_and_words_are_asked_for_and_read_back(style: str) -> None:
             jsonschema.validate(json.loads(written), dict(request.schema))
         source = "We need work first, and clean air after that. Here"
         read = parse_replies(written, group, source)
-        assert {
-            id_: one.rationale if id_ == "side-words" else one.value for id_, one in read.items()
-        } == dict(shot.answers)
+        assert {id_: one.rationale if id_ == "side-words" else one.value for id_, one in read.items()} == dict(
+            shot.answers
+        )
         asked = request.messages[-1].content
         assert ("to the last" in asked) == ("aims.jobs" in read)
         assert ("copied from the text" in asked) == ("side-words" in read)

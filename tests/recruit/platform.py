@@ -16,7 +16,7 @@ import httpx2 as httpx
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from vantage.recruit.fake import Answering, FakeProlific, Handler, Refusal, entry, error
+from tests.recruit.fake import Answering, FakeProlific, Handler, Refusal, entry, error
 
 
 @dataclass

@@ -22,13 +22,13 @@ from typing import Any
 import pytest
 
 from tests.often import times
+from tests.recruit.fake import Refusal, error
 from tests.recruit.platform import PlantedFault, WholeProlific
 from tests.recruit.world import CODES, OFFER
 from vantage.collect.document import OfferPart, RecruitmentPart
 from vantage.errors import InputError
 from vantage.recruit import on_prolific
 from vantage.recruit.base import Paid, PaymentRequest, cents
-from vantage.recruit.fake import Refusal, error
 from vantage.recruit.ledger import RecruitmentEntry, RecruitmentLedger, State
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.people import Person

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from tests.collect.people import work
+from tests.recruit.fake import FakeProlific
 from tests.recruit.platform import PlantedFault
-from tests.recruit.world import World, world
+from tests.recruit.world import World, at_once, world
 from vantage.errors import InputError
-from vantage.recruit.base import PaymentRequest, at_once
-from vantage.recruit.fake import FakeProlific
+from vantage.recruit.base import PaymentRequest
 from vantage.recruit.people import people
 
 REASON = "The answers to all three attention checks were wrong, and every sentence got the same answer within a second."

@@ -10,11 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.collect.web.studies import PASSWORD, Visitor
+from tests.recruit.fake import serving
 from tests.recruit.platform import Event, PlantedFault
 from tests.recruit.world import World, world
 from vantage.collect.web import create_app
 from vantage.recruit import pages
-from vantage.recruit.fake import serving
 
 REASON = "Both attention checks were answered wrongly, although they name the answer to choose; see the guidelines."
 

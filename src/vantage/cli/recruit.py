@@ -1,4 +1,4 @@
-"""`vantage collect recruit`: find people for a study on Prolific or elsewhere, and pay them."""
+"""`vantage collect recruit`: find people for a study on Prolific, and pay them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vantage.recruit.base import PaymentRequest, cents
 
 if TYPE_CHECKING:
     from vantage.collect import AnnotationStudy
-    from vantage.recruit.base import Recruited, Recruiter
+    from vantage.recruit.base import Recruited
     from vantage.recruit.on_prolific import ProlificRecruiter
 
 app = typer.Typer(
@@ -175,9 +175,8 @@ def subscribe(
 ) -> None:
     """Ask Prolific to send events to the study's server, at URL/hooks/prolific."""
     with _recruiter(study, database) as one:
-        prolific = _prolific(one)
-        target = f"{prolific.offer.url.rstrip('/')}/hooks/prolific"
-        made = prolific.client.subscribe(workspace, "submission.status.change", target)
+        target = f"{one.offer.url.rstrip('/')}/hooks/prolific"
+        made = one.client.subscribe(workspace, "submission.status.change", target)
     typer.echo(f"Subscription {made}: Prolific sends events to {target}. Set PROLIFIC_WEBHOOK_SECRET for the server.")
 
 
@@ -192,23 +191,15 @@ def read_study(file: Path, folder: Path | None, database: str | None) -> Annotat
 
 
 @contextmanager
-def _recruiter(file: Path, database: str | None, *, accept_edits: bool = False) -> Iterator[Recruiter]:
+def _recruiter(file: Path, database: str | None, *, accept_edits: bool = False) -> Iterator[ProlificRecruiter]:
     from vantage.collect import StudyService
-    from vantage.recruit.opened import recruiter
+    from vantage.recruit.on_prolific import recruiter
 
     study = read_study(file, None, database)
     with closing(StudyService(study, database)) as service, closing(recruiter(service)) as one:
         if accept_edits:
-            _prolific(one).accept_edits()
+            one.accept_edits()
         yield one
-
-
-def _prolific(one: Recruiter) -> ProlificRecruiter:
-    from vantage.recruit.on_prolific import ProlificRecruiter
-
-    if not isinstance(one, ProlificRecruiter):
-        raise InputError("This works only on Prolific", remedy="write 'via: prolific' in the study file")
-    return one
 
 
 def _confirm(question: str, yes: bool) -> None:
@@ -229,8 +220,6 @@ def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, object]]
     numbers = {name: facts[name] for name in ("status", "study", "places", "finished", "open_batches")}
     hourly = {} if state.hourly is None else {"paid_per_hour": f"{state.hourly:.2f} {state.currency}"}
     print_rows([{"platform": state.platform, **numbers, "submissions": counts, **amounts, **hourly}])
-    if state.link:
-        typer.echo(f"Put this link on the platform, which fills in the id: {state.link}")
     for edit in state.edits:
         typer.echo(f"Changed on the website, and not overwritten: {edit}")
     for key in state.unconfirmed:
@@ -242,7 +231,7 @@ def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, object]]
         print_rows(proposals)
 
 
-def _carry_out(one: Recruiter, request: PaymentRequest, yes: bool, *, as_json: bool) -> None:
+def _carry_out(one: ProlificRecruiter, request: PaymentRequest, yes: bool, *, as_json: bool) -> None:
     """Shows a plan, asks, and carries out exactly what was shown."""
     plan = one.plan(request)
     if not as_json:

@@ -95,14 +95,14 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     seen: Counter[tuple[Any, ...]] = Counter()
     for number, kind, check, condition, batch, position, group, item, answers, seconds, at, revision, *rest in rows:
         block, (record, core) = study.block(group), rest
-        for question, (value, status, rationale, *more) in json.loads(answers).items():
+        for question, (value, status, reason, *more) in json.loads(answers).items():
             if kind == "item":
                 key = (item, question, names[number], condition)
                 way, shares, marked = [*more, None, None, None][:3]
+                rationale, way = reason, way or None
                 if marked:
                     seen_item = study.in_language(languages[number]).shown_item(json.loads(record))
                     rationale = marked_words(block.instrument.question(question), seen_item, marked)
-                way = way or None
                 saved = (round(at * 1000), revision, seconds, position, way, block.id, CORE if core else EXTRA)
                 saved = (*saved, languages[number])
                 judged.append((*key, seen[key], value, status, rationale, *saved, shares))

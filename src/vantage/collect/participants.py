@@ -46,7 +46,9 @@ CACHED: Final = 100_000
 PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
 
 _RECORD = select(items.c.record).where(items.c.item == bindparam("item"))
-_BY_ID = select(participants.c.id, participants.c.number, participants.c.language).where(participants.c.id == bindparam("id"))
+_BY_ID = select(participants.c.id, participants.c.number, participants.c.language).where(
+    participants.c.id == bindparam("id")
+)
 _ASKED = select(pages.c.question_set).where(pages.c.id == bindparam("page"), pages.c.participant == bindparam("number"))
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from vantage.collect.blocks import Block, Shown, blocks_of, instrument_key, shown
-from vantage.collect.document import StudyDocument
 from vantage.collect.copied_reasons import ModelReasons
+from vantage.collect.document import StudyDocument
 from vantage.collect.flow_checks import FlowChecks, training_items
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import language

@@ -33,7 +33,7 @@ def offer_of(study: AnnotationStudy) -> OfferPart:
     return offer
 
 
-def reward(offer: OfferPart, minutes: float, lowest: Mapping[str, float] = LEAST) -> int:
+def reward(offer: OfferPart, minutes: float) -> int:
     """What a participant gets, in the hundredth part of the currency: rounded up, and never under the hourly pay.
 
     >>> offer = OfferPart(url="https://a.org", description="d", hourly_pay=9.0, currency="GBP")
@@ -45,7 +45,7 @@ def reward(offer: OfferPart, minutes: float, lowest: Mapping[str, float] = LEAST
     vantage.errors.InputError: A reward of 1.50 GBP for 12.5 minutes is 7.20 GBP an hour, under the hourly pay of 9.00;
     offer 1.88 GBP or more.
     """
-    least = lowest.get(offer.currency)
+    least = LEAST.get(offer.currency)
     if least is not None and offer.hourly_pay < least:
         raise InputError(
             f"The hourly pay of {offer.hourly_pay:.2f} {offer.currency} is under Prolific's minimum of {least:.2f}",

@@ -41,6 +41,7 @@ from vantage.recruit.prolific import (
     ProlificSubmission,
     RefusedCall,
     UncertainCall,
+    prolific_client,
 )
 from vantage.recruit.standing import GONE, OUT, PAID, SubmissionStanding, standings
 
@@ -483,7 +484,7 @@ class ProlificRecruiter:
                     # The answers stay in the export, marked: they were not paid for, so that no measure uses them.
                     self.service.researchers.review_rater(person.rater, "excluded", rule=out)
             elif person.stage != "finished":
-                free_seats(self.service, person)
+                free_seats(self.service, person.number)
 
     def _people(self) -> dict[str, Person]:
         """The participants whom Prolific sent, by their id there: a link may name a submission that is not theirs."""
@@ -549,6 +550,18 @@ class ProlificRecruiter:
             self.offer.currency,
             dict(detail or {}),
         )
+
+
+def recruiter(service: StudyService) -> ProlificRecruiter:
+    """The recruiter of a study; where the study file gives no duration, a small rehearsal forecasts it."""
+
+    def forecast() -> float:
+        from vantage.recruit.rehearsal.rehearse import forecast
+
+        return forecast(service.study)
+
+    offer_of(service.study)
+    return ProlificRecruiter(service, prolific_client(), forecast)
 
 
 def _halves(group: Sequence[PaymentLine]) -> list[Sequence[PaymentLine]]:

@@ -12,10 +12,9 @@ from vantage.collect.progress import by_time
 from vantage.collect.web.researcher_pages import dashboard, logged_in
 from vantage.collect.web.visit import Handler, PageError, Visit
 from vantage.errors import VantageError
-from vantage.recruit.base import Paid, PaidAct, PaymentRequest, Recruiter, cents
+from vantage.recruit.base import Paid, PaidAct, PaymentRequest, cents
 from vantage.recruit.ledger import RecruitmentLedger
-from vantage.recruit.on_prolific import CATEGORIES
-from vantage.recruit.opened import recruiter
+from vantage.recruit.on_prolific import CATEGORIES, ProlificRecruiter, recruiter
 from vantage.recruit.visitors import VERIFY as VERIFY  # noqa: PLC0414
 from vantage.recruit.webhooks import HOOKS as HOOKS  # noqa: PLC0414
 
@@ -27,7 +26,7 @@ PLANNED: Final[Mapping[PaidAct, str]] = {
     "reject": "Reject",
 }
 """What decides about money: each is shown as a list with a total before it is done."""
-PLAIN: Final[Mapping[str, Callable[[Recruiter, Visit], object]]] = {
+PLAIN: Final[Mapping[str, Callable[[ProlificRecruiter, Visit], object]]] = {
     "create": lambda one, _: one.create(),
     "stop": lambda one, _: one.stop(),
     "cancel": lambda one, visit: one.cancel([visit.field("key")]),

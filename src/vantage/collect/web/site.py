@@ -63,7 +63,7 @@ class Site:
             "languages": [language(code) for code in self.study.languages],
             "contact": self.study.plan.contact,
             "preview": preview,
-            "recruiting": self.study.plan.recruitment.offer is not None,
+            "recruiting": self.study.plan.recruitment.via == "prolific" and self.study.plan.recruitment.offer,
             "style": next(name for name in self.static if name.endswith(".css")),
             "scripts": sorted(n for n in self.static if n.endswith(".js") and not n.startswith("dashboard-")),
             "dashboard_script": next(name for name in self.static if name.startswith("dashboard-")),
