@@ -1,4 +1,4 @@
-"""A study in several languages of content: what a translated instrument must share with the original, and items' columns.
+"""A study in several languages of content: what a translated instrument shares with the original, and items' columns.
 
 Answers are stored in the codes of the original, whose ids and options a translation has in the same order.
 """

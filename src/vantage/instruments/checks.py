@@ -148,13 +148,7 @@ class Checks:
             varied += ["several"] if question.ranking and question.several is not None else []
             if varied:
                 self._note((*loc, varied[0]), f"'{varied[0]}' does not go with '{key}'")
-        if question.marks is not None:
-            texts = [f.name for f in self.file.fields if f.kind == "text"]
-            self._known((*loc, "marks"), [question.marks], texts, "field of text")
-            if scale and not scale.text:
-                self._note((*loc, "marks"), f"marked words are a text, and the scale is {scale.describe()}")
-            if (place := self.questions.index(question.id)) and _parted(self.file.questions[place - 1]):
-                self._note((*loc, "marks"), "the question before it must have one answer or shares")
+        self._marks(loc, question, scale)
         if scale and scale.text and (other := [key for key in varied if key in ("reversed", "anchors")]):
             self._note((*loc, other[0]), f"'{other[0]}' does not go with a text")
         if question.unlike is not None:
@@ -162,12 +156,21 @@ class Checks:
             before = self.file.questions[place - 1] if place else None
             if before is None or before.id != question.unlike or before.scale != question.scale or _parted(before):
                 self._note((*loc, "unlike"), f"the question before it must be '{question.unlike}', on the same scale")
-
         if question.shares and scale and (scale.text or scale.slides):
             self._note((*loc, "shares"), f"shares need options, and the scale is {scale.describe()}")
         if question.shares and (apart := [key for key in (*APART, "unlike", "reversed") if getattr(question, key)]):
             self._note((*loc, apart[0]), f"'{apart[0]}' does not go with 'shares'")
         self._beside(loc, question, scale)
+
+    def _marks(self, loc: Loc, question: QuestionPart, scale: Scale | None) -> None:
+        """Words that are marked are those of a text, and belong to the one answer before them."""
+        if question.marks is not None:
+            texts = [f.name for f in self.file.fields if f.kind == "text"]
+            self._known((*loc, "marks"), [question.marks], texts, "field of text")
+            if scale and not scale.text:
+                self._note((*loc, "marks"), f"marked words are a text, and the scale is {scale.describe()}")
+            if (place := self.questions.index(question.id)) and _parted(self.file.questions[place - 1]):
+                self._note((*loc, "marks"), "the question before it must have one answer or shares")
 
     def _beside(self, loc: Loc, question: QuestionPart, scale: Scale | None) -> None:
         """Questions about the answer to another one follow it, or one that does."""

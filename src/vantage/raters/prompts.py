@@ -23,8 +23,8 @@ from vantage.raters.answers import (
     listed,
     listed_several,
     words,
-    words_several,
     words_marked,
+    words_several,
     words_shares,
 )
 from vantage.raters.models.base import Message, Request, Sampling

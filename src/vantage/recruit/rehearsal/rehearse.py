@@ -1,8 +1,8 @@
 """Lets simulated people come to a study in simulated time, and says what the study will be.
 
-The study runs on a database of its own that is thrown away. People arrive as from Prolific and fill in the typed form of
-each step, which does what the page does; whoever acts next in simulated time acts next, one at a time, so that the same
-seed gives the same rehearsal.
+The study runs on a database of its own that is thrown away. People arrive as from Prolific and fill in the typed form
+of each step, which does what the page does; whoever acts next in simulated time acts next, one at a time, so that the
+same seed gives the same rehearsal.
 """
 
 from __future__ import annotations
