@@ -48,7 +48,7 @@ def as_declared(service: StudyService) -> bool:
         context = MigrationContext.configure(
             connection, opts={"include_object": lambda _, name, kind, *__: kind != "table" or name in own}
         )
-        return compare_metadata(context, METADATA) == []
+        return not compare_metadata(context, METADATA)
 
     return service.database.read(job)
 

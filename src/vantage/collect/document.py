@@ -195,6 +195,18 @@ class RecruitmentPart(DocumentPart):
     """Another address to return to; `{code}` is replaced by the code, `{id}` by the person's id on the platform."""
 
 
+HookEvent = Literal["entered", "consented", "screened_out", "finished", "withdrawn", "paused", "resumed"]
+
+
+class WebhookPart(DocumentPart):
+    """An address of another program that is told what happens, signed, with pseudonyms and without answers."""
+
+    url: Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$")]
+    """Where events are sent to."""
+    events: tuple[HookEvent, ...] = ("consented", "screened_out", "finished", "withdrawn")
+    """Which events."""
+
+
 class TranslationPart(DocumentPart):
     """The study in another language. Items have their texts in columns such as `text_de` or `text:de`."""
 
@@ -266,6 +278,8 @@ class StudyDocument(DocumentPart):
     withdrawal: Literal["delete", "keep"] = "delete"
     """What happens to the answers of participants who withdraw; the consent should say the same."""
     recruitment: RecruitmentPart = RecruitmentPart()
+    webhooks: tuple[WebhookPart, ...] = ()
+    """Addresses of other programs that are told what happens."""
     database: str = ""
     """A database address; by default a SQLite file in the corpus folder."""
 

@@ -104,8 +104,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
                     seen_item = study.in_language(languages[number]).shown_item(json.loads(record))
                     rationale = marked_words(block.instrument.question(question), seen_item, marked)
                 saved = (round(at * 1000), revision, seconds, position, way, block.id, CORE if core else EXTRA)
-                saved = (*saved, languages[number])
-                judged.append((*key, seen[key], value, status, rationale, *saved, shares))
+                judged.append((*key, seen[key], value, status, rationale, *saved, languages[number], shares))
                 seen[key] += 1
             elif (passed := passed_check(block, kind, check, question, value)) is not None:
                 answer = (check, question, condition, value, status, passed)

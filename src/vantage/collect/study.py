@@ -288,8 +288,8 @@ def _instruments(
     if isinstance(data.get("instrument"), str):
         wanted[""] = (("instrument",), plan.instrument, plan.parameters)
     for code, translation in plan.translations.items():
-        loc = ("translations", code, "instrument")
-        wanted[f"@{code}"] = (loc, translation.instrument, translation.parameters)
+        at = ("translations", code, "instrument")
+        wanted[f"@{code}"] = (at, translation.instrument, translation.parameters)
     for index, phase in enumerate(plan.flow):
         if phase.guidelines and (name := phase.guidelines.instrument):
             wanted.setdefault(name, (("flow", index, "guidelines", "instrument"), name, {}))

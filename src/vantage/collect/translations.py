@@ -29,14 +29,14 @@ def differences(original: Instrument, other: Instrument) -> Iterator[str]:
         if mine != theirs:
             yield f"its {what} are not those of '{original.id}', in the same order"
             return
-    for mine, theirs in zip(original.questions, other.questions, strict=True):
-        if _codes(mine.scale) != _codes(theirs.scale):
-            yield f"question '{mine.id}' has other answers ({theirs.scale.describe()}) than in '{original.id}'"
+    for own, its in zip(original.questions, other.questions, strict=True):
+        if _codes(own.scale) != _codes(its.scale):
+            yield f"question '{own.id}' has other answers ({its.scale.describe()}) than in '{original.id}'"
         for key in ("rationale", "unlike", "shares", "confidence", "others", "marks"):
-            if getattr(mine, key) != getattr(theirs, key):
-                yield f"'{key}' of question '{mine.id}' is not as in '{original.id}'"
-        if len(mine.wordings) != len(theirs.wordings) or (mine.reversed is None) != (theirs.reversed is None):
-            yield f"question '{mine.id}' has not the paraphrases and the twin of that in '{original.id}'"
+            if getattr(own, key) != getattr(its, key):
+                yield f"'{key}' of question '{own.id}' is not as in '{original.id}'"
+        if len(own.wordings) != len(its.wordings) or (own.reversed is None) != (its.reversed is None):
+            yield f"question '{own.id}' has not the paraphrases and the twin of that in '{original.id}'"
 
 
 def aligned(original: Instrument, other: Instrument) -> Instrument:

@@ -346,6 +346,18 @@ class ItemLine:
 
 
 @dataclass(frozen=True, slots=True)
+class WebhookState:
+    """An address that is told what happens, and how far."""
+
+    url: str
+    events: tuple[str, ...]
+    waiting: int = 0
+    """Events that it has not taken yet."""
+    problem: str = ""
+    """Why it did not take the last one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Invitation:
     """An invitation: the token goes into the link as `?invitation=TOKEN`."""
 

@@ -145,12 +145,12 @@ class Checks:
                 self._note((*loc, "scale"), "two options differ only in punctuation; give them other labels")
             elif scale and question.ranking and len(scale.options) > MOST_RANKED:
                 self._note((*loc, key), f"at most {MOST_RANKED} options can be ranked, and these are more")
-            varied += ["several"] if question.ranking and question.several is not None else []
-            if varied:
-                self._note((*loc, varied[0]), f"'{varied[0]}' does not go with '{key}'")
+            both = ["several"] if question.ranking and question.several is not None else []
+            for other in [*varied, *both][:1]:
+                self._note((*loc, other), f"'{other}' does not go with '{key}'")
         self._marks(loc, question, scale)
-        if scale and scale.text and (other := [key for key in varied if key in ("reversed", "anchors")]):
-            self._note((*loc, other[0]), f"'{other[0]}' does not go with a text")
+        if scale and scale.text and (unfit := [key for key in varied if key in ("reversed", "anchors")]):
+            self._note((*loc, unfit[0]), f"'{unfit[0]}' does not go with a text")
         if question.unlike is not None:
             place = self.questions.index(question.id)
             before = self.file.questions[place - 1] if place else None

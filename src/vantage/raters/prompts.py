@@ -190,9 +190,10 @@ class Prompter:
             parts.append(f"Question: {question.wording(self.condition, **filled)}")
             if self.style.scoring:
                 return "\n\n".join(parts)
-            if not question.marks:
-                several = isinstance(question, MultipleChoice)
-                parts.append(listed_several(question) if several else listed(question.scale))
+            if isinstance(question, MultipleChoice):
+                parts.append(listed_several(question))
+            elif not question.marks:
+                parts.append(listed(question.scale))
         else:
             asked = []
             for question in put(questions):

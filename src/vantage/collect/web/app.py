@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from vantage.collect.languages import sentence
+from vantage.collect.outgoing import WebhookSender
 from vantage.collect.web import api, rating_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
@@ -75,9 +76,14 @@ def create_app(
     site = Site(service, prefix, preview=preview, verify=verify)
     tried = PreviewApp(site, lambda throwaway, path: create_app(throwaway, prefix=path, preview=True))
 
+    sender = WebhookSender(service.database)
+
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        if not preview:
+            sender.start()
         yield
+        sender.stop()
         tried.close()
         if own:
             service.close()

@@ -232,11 +232,11 @@ class QuestionCache:
             wording = question.wording(condition, **words)
             value, opt_out = given.get(f"a{index}", ""), given.get(f"o{index}", "")
             way = ways[index] if ways else ""
-            typed = given.get(f"r{index}") or (value and question.scale.slides) or "seen=" in way
-            typed = typed or any(f"a{number}" in given for number, _ in parts) or f"n{index}" in given
-            typed = typed or (question.shares and any(name.startswith(f"s{index}.") for name in given))
-            typed = typed or question.marks
-            if typed or f"a{index}" in errors or f"r{index}" in errors:
+            own = [f"n{index}", *(f"a{number}" for number, _ in parts), *(f"{kind}{index}" for kind in "ar")]
+            typed = bool(given.get(f"r{index}") or (value and question.scale.slides))
+            typed |= any(name in given for name in own[:-2]) or any(name in errors for name in own[-2:])
+            typed |= question.shares and any(name.startswith(f"s{index}.") for name in given)
+            if typed or question.marks or "seen=" in way:
                 html = self._render(
                     index=index,
                     question=question,
