@@ -1,17 +1,14 @@
 """Outgoing webhooks: what happens in a study, told to other programs; signed, repeated, and never in a page's way.
 
-The log of events is the queue. A thread of one process sends each address what is new since the last event that it
-took, in order, and tries again later where it does not answer. What is sent says what happened, when, and to which
-pseudonym: no answers, no platform ids.
+The log of events is the queue. In the background, each address is sent what is new since the last event that it took,
+in order, and again later where it does not answer. What is sent says what happened, when, and to which pseudonym: no
+answers, no platform ids.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-import logging
-import secrets
-import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,15 +21,12 @@ from vantage.collect.document import WebhookPart
 from vantage.collect.tables import events, read_setting, write_setting
 from vantage.collect.views import WebhookState
 
-LOG: Final = logging.getLogger("vantage.collect")
-PAUSE: Final = 2.0
-"""Seconds between two looks at the log."""
+FIRST: Final = 2.0
+"""Seconds until an address that did not take an event is tried again, which double with each failure."""
 PATIENCE: Final = 10.0
 """Seconds for which an address may take to answer."""
 LONGEST: Final = 3600.0
-"""Most seconds until an address that did not take an event is tried again."""
-LEASE: Final = 60.0
-"""Seconds after which another process sends, where the one that did has gone."""
+"""Most seconds until it is tried again."""
 TOGETHER: Final = 100
 
 
@@ -51,37 +45,11 @@ class WebhookSender:
 
     database: StudyDatabase
 
-    def __post_init__(self) -> None:
-        self.hooks = self.database.study.plan.webhooks
-        self.secret = secret_of(self.database)
-        self._me, self._ended = secrets.token_hex(8), threading.Event()
-        self._thread = threading.Thread(target=self._work, name="vantage-webhooks", daemon=True)
-
-    def start(self) -> None:
-        """Begins to send, in a thread of its own."""
-        if self.hooks:
-            self._thread.start()
-
-    def stop(self) -> None:
-        """Ends; what was not sent is sent when the study is served again."""
-        self._ended.set()
-        if self._thread.is_alive():
-            self._thread.join(PATIENCE)
-
-    def _work(self) -> None:
-        while not self._ended.wait(PAUSE):
-            try:
-                self.send()
-            except Exception as error:  # the study goes on whatever happens here
-                LOG.warning("webhooks could not be sent: %s", type(error).__name__)
-
     def send(self) -> None:
-        """Sends what is due, where no other process does."""
-        if not self.database.write(self._leased):
-            return
-        for hook in self.hooks:
+        """Sends what is due."""
+        for hook in self.database.study.plan.webhooks:
             state = self.database.write(lambda c, hook=hook: _state(c, hook))  # type: ignore[misc]
-            while state["next"] <= time.time() and not self._ended.is_set():
+            while state["next"] <= time.time():
                 waiting = self.database.read(lambda c, s=state, h=hook: _due(c, h, s["last"]))  # type: ignore[misc]
                 if not waiting:
                     break
@@ -91,12 +59,13 @@ class WebhookSender:
         """Sends some events one after the other; the state of the address afterwards, which is stored."""
         import httpx2 as httpx
 
+        secret = secret_of(self.database)
         with httpx.Client(timeout=PATIENCE, follow_redirects=False) as client:
             for event in waiting:
                 at = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
                 what = {"study": self.database.study.id, "id": event.id, "event": event.kind, "at": at}
                 body, now = json.dumps(what | {"rater": event.rater}).encode(), f"{time.time():.0f}"
-                signed = {"X-Vantage-Timestamp": now, "X-Vantage-Signature": signature(self.secret, now, body)}
+                signed = {"X-Vantage-Timestamp": now, "X-Vantage-Signature": signature(secret, now, body)}
                 try:
                     reply = client.post(hook.url, content=body, headers={"Content-Type": "application/json"} | signed)
                     problem = "" if reply.is_success else f"it answered {reply.status_code}"
@@ -104,22 +73,12 @@ class WebhookSender:
                     problem = f"it could not be reached ({type(error).__name__})"
                 if problem:
                     failed = state["failed"] + 1
-                    later = time.time() + min(PAUSE * 2.0**failed, LONGEST)
+                    later = time.time() + min(FIRST * 2.0**failed, LONGEST)
                     state = {**state, "failed": failed, "problem": problem, "next": later}
                     break
                 state = {**state, "last": event.id, "failed": 0, "problem": "", "next": 0.0}
-                if self._ended.is_set():
-                    break
         self.database.write(lambda c: write_setting(c, _key(hook), json.dumps(state)))
         return state
-
-    def _leased(self, connection: Connection) -> bool:
-        """Whether this process is the one that sends, for a while from now on."""
-        who, _, until = (read_setting(connection, "webhooks") or " 0").partition(" ")
-        mine = who == self._me or float(until) < time.time()
-        if mine:
-            write_setting(connection, "webhooks", f"{self._me} {time.time() + LEASE}")
-        return mine
 
 
 def secret_of(database: StudyDatabase) -> bytes:

@@ -37,8 +37,6 @@ class Recruited:
     currency: str = ""
     hourly: float | None = None
     """What an hour was paid, by the median of the time that participants took; null before anyone finished."""
-    edits: tuple[str, ...] = ()
-    """Fields that were changed on the platform's website: the field, what it was, what it is."""
     unconfirmed: tuple[str, ...] = ()
     """Entries of the ledger that were begun and have no end, such as payments the platform does not show yet."""
     differences: tuple[str, ...] = ()

@@ -17,10 +17,9 @@ from sqlalchemy.exc import DBAPIError
 from starlette.responses import JSONResponse, Response
 
 from vantage._version import __version__
-from vantage.collect.answers import whole_number
 from vantage.collect.sql import WORKERS
-from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Role, Verdict
-from vantage.collect.web.researcher_pages import MOST_INVITATIONS, SESSION, password_error
+from vantage.collect.views import Overview, RaterRow, Refused, Role, Verdict
+from vantage.collect.web.researcher_pages import SESSION, password_error
 from vantage.collect.web.visit import LOG, RETRY, STATUS, PageError, Visit
 
 TOKEN_PAGE: Final = "api"  # noqa: S105 - the name of a page
@@ -44,13 +43,6 @@ class Paused(Strict):
     """Whether the study is paused."""
 
     paused: bool
-
-
-class Invite(Strict):
-    """Invitations to create."""
-
-    count: Annotated[int, Field(ge=1, le=MOST_INVITATIONS)]
-    note: Annotated[str, Field(max_length=200)] = ""
 
 
 class Review(Strict):
@@ -90,21 +82,6 @@ class Health(BaseModel):
     """Processes that serve the study on this machine."""
 
 
-class Reliability(BaseModel):
-    """One measure of one question under one condition; null with a reason where it is undefined."""
-
-    question: str
-    condition: str
-    measure: str
-    estimate: float | None
-    low: float | None
-    high: float | None
-    items: int | None
-    raters: int | None
-    judgments: int | None
-    reason: str | None
-
-
 B = TypeVar("B", bound=Strict)
 
 
@@ -117,7 +94,6 @@ class ApiCall:
     handler: Callable[[Visit], Any]
     response: Any
     body: type[Strict] | None = None
-    query: tuple[tuple[str, dict[str, Any]], ...] = ()
     role: Role | None = "view"
     """What a researcher must be allowed to; null where no token is needed."""
 
@@ -151,12 +127,6 @@ def overview(visit: Visit) -> Overview:
     return visit.site.researchers.overview()
 
 
-def reliability(visit: Visit) -> list[dict[str, Any]]:
-    """Agreement and reliability by question and condition, with 95 % intervals."""
-    rows = visit.site.researchers.reliability().to_dicts()
-    return [{name: row.get(name) for name in Reliability.model_fields} for row in rows]
-
-
 def raters(visit: Visit) -> list[RaterRow]:
     """Per-rater quality, under the pseudonyms of the export."""
     return visit.site.researchers.raters()
@@ -169,37 +139,6 @@ def review(visit: Visit) -> dict[str, str | None]:
     return body.model_dump()
 
 
-def items(visit: Visit) -> list[ItemLine]:
-    """A range of the items, or those whose id starts with `find`."""
-    query = visit.request.query_params
-    find = query.get("find", "")
-    if len(query.multi_items()) > len(query) or set(query) - {"start", "count", "find"} or len(find) > 200:
-        raise PageError(400, "Not as described", "Give 'start', 'count' and 'find' at most once; see /openapi.json.")
-    numbers = []
-    for name, otherwise, most in (("start", "0", 10_000_000), ("count", "50", 1000)):
-        number = whole_number(query.get(name, otherwise))
-        if number is None or number > most:
-            raise PageError(400, "Not a number", f"'{name}' must be a whole number from 0 to {most}.")
-        numbers.append(number)
-    return visit.site.researchers.items(numbers[0], numbers[1], find)
-
-
-def item(visit: Visit) -> ItemAnswers:
-    """One item with the distribution of its answers and the reasons given."""
-    return visit.site.researchers.item(visit.request.path_params["item"])
-
-
-def invitations(visit: Visit) -> list[Invitation]:
-    """All invitations."""
-    return visit.site.researchers.invitations()
-
-
-def invite(visit: Visit) -> list[Invitation]:
-    """Creates invitations."""
-    body = _body(visit, Invite)
-    return visit.researchers.invite(body.count, body.note)
-
-
 def pause(visit: Visit) -> dict[str, bool]:
     """Pauses or resumes the study."""
     body = _body(visit, Paused)
@@ -208,30 +147,13 @@ def pause(visit: Visit) -> dict[str, bool]:
 
 
 _BRACES: Final = str.maketrans("", "", "{}")
-_WHOLE: Final = {"type": "integer", "minimum": 0}
 CALLS: Final = (
     ApiCall("GET", "/health", health, Health, role=None),
-    ApiCall("GET", "/api/health", health, Health, role=None),
     ApiCall("POST", "/api/logout", log_out, LoggedOut),
     ApiCall("POST", "/api/token", token, Token, body=Password, role=None),
     ApiCall("GET", "/api/overview", overview, Overview),
-    ApiCall("GET", "/api/reliability", reliability, list[Reliability]),
     ApiCall("GET", "/api/raters", raters, list[RaterRow]),
     ApiCall("POST", "/api/raters/{rater}", review, Review, body=Review, role="review"),
-    ApiCall(
-        "GET",
-        "/api/items",
-        items,
-        list[ItemLine],
-        query=(
-            ("start", {**_WHOLE, "maximum": 10_000_000, "default": 0}),
-            ("count", {**_WHOLE, "maximum": 1000, "default": 50}),
-            ("find", {"type": "string", "maxLength": 200, "default": ""}),
-        ),
-    ),
-    ApiCall("GET", "/api/items/{item}", item, ItemAnswers),
-    ApiCall("GET", "/api/invitations", invitations, list[Invitation], role="manage"),
-    ApiCall("POST", "/api/invitations", invite, list[Invitation], body=Invite, role="manage"),
     ApiCall("POST", "/api/pause", pause, Paused, body=Paused, role="manage"),
 )
 
@@ -275,10 +197,9 @@ def description(prefix: str = "") -> dict[str, Any]:
         named = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
         word = {"type": "string", "minLength": 1}
         parameters = [{"name": name, "in": "path", "required": True, "schema": word} for name in named]
-        parameters += [{"name": name, "in": "query", "schema": shape} for name, shape in call.query]
         content = {"application/json": {"schema": schema(call.response)}}
         refusals = {
-            "400": ("Not as described", call.body or call.query),
+            "400": ("Not as described", call.body),
             "401": ("No token, or an expired one", call.role),
             "403": ("Wrong password, or not allowed", call.body is Password or call.role not in (None, "view")),
             "404": ("Not found", named),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from vantage.collect.background import Background
 from vantage.collect.languages import sentence
 from vantage.collect.outgoing import WebhookSender
 from vantage.collect.web import api, rating_pages
@@ -63,27 +65,29 @@ def create_app(
     own: bool = False,
     preview: bool = False,
     pages: Mapping[str, Mapping[str, Handler]] | None = None,
-    hooks: Mapping[str, Mapping[str, Handler]] | None = None,
+    every: Sequence[tuple[float, Callable[[StudyService], None]]] = (),
     verify: Verify | None = None,
 ) -> Starlette:
     """The application that serves one study.
 
     `prefix` is its path behind a reverse proxy, such as `/study`; the proxy may strip the prefix or pass it on. TLS is
     the proxy's task: cookies are marked as secure where the request came by https. With `own`, the service is closed
-    when the server stops. A `preview` has no dashboard. `pages` are further pages, and `hooks` further addresses that
-    take a body as it is. `verify` refuses visitors who are not those whom their link names.
+    when the server stops. A `preview` has no dashboard. `pages` are further pages, and `every` what is done in the
+    background, with the seconds in between. `verify` refuses visitors who are not those whom their link names.
     """
     site = Site(service, prefix, preview=preview, verify=verify)
     tried = PreviewApp(site, lambda throwaway, path: create_app(throwaway, prefix=path, preview=True))
 
-    sender = WebhookSender(service.database)
+    jobs = [] if preview else [(interval, partial(job, service)) for interval, job in every]
+    if service.study.plan.webhooks and not preview:
+        jobs.append((0.0, WebhookSender(service.database).send))
+    background = Background(service.database, jobs)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        if not preview:
-            sender.start()
+        background.start()
         yield
-        sender.stop()
+        background.stop()
         tried.close()
         if own:
             service.close()
@@ -117,8 +121,8 @@ def create_app(
         routes = [*_pages(site, {**PAGES, **(pages or {})}), *files, Mount("/preview", tried)]
         calls: dict[str, dict[str, Handler]] = {}
         for call in api.CALLS:
-            calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)
-        routes += _pages(site, {**calls, **(hooks or {})}, json=True)
+            calls.setdefault(call.path, {})[call.method] = api.serve(call)
+        routes += _pages(site, calls, json=True)
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, prefix=site.prefix, redirects=site.redirects)],
