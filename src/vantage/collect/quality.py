@@ -112,7 +112,6 @@ def rater_rows(
 
     `pages` is how many pages each has answered, and has in all; `broken` are the rules that each breaks.
     """
-    copied = _copied(study, answers.judgments)
     profiles, counted = _profiles(study, answers.judgments), included(answers)
     if len(counted) < len(answers.judgments):
         profiles |= _profiles(study, counted)  # those who count are compared with each other
@@ -144,7 +143,6 @@ def rater_rows(
                 flags=(
                     *_failures(study, tested),
                     *(f"rule: {rule}" for rule in broken.get(person["number"], ())),
-                    *copied.get(rater, ()),
                     *profile.get("flags", ()),
                 ),
                 decided=_decided(person),
@@ -161,20 +159,6 @@ def _decided(person: Mapping[str, Any]) -> str:
     when = datetime.fromtimestamp(person["at"], UTC).strftime("%Y-%m-%d %H:%M UTC")
     who = {RULE: "the rule", RESEARCHER: "a researcher"}.get(person["decided_by"], person["decided_by"])
     return f"decided by {who}, {when}"
-
-
-def _copied(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, list[str]]:
-    """Flags of raters whose reasons nearly copy those of models about the same items."""
-    if not study.model_reasons:
-        return {}
-    given: dict[str, list[tuple[str, str, str]]] = {}
-    for rater, *reason in judgments.select("rater", "item", "question", "rationale").drop_nulls().iter_rows():
-        given.setdefault(rater, []).append((reason[0], reason[1], reason[2]))
-    flags: dict[str, list[str]] = {}
-    for rater, reasons in given.items():
-        counts, compared = study.model_reasons.copied(reasons)
-        flags[rater] = [f"{n} of {compared} reasons nearly copy those of {model}" for model, n in counts.items()]
-    return flags
 
 
 def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:
@@ -324,10 +308,6 @@ def facts(connection: Connection, study: AnnotationStudy, participant: int) -> d
     if times := [seconds for _, _, seconds in judged if seconds is not None]:
         by_name["seconds"] = RaterFact(median(times), len(times))
     by_name |= repetition(study.questions, [answered for _, answered, _ in judged])
-    reasons = [(item, question, answered[question][2]) for item, answered, _ in judged for question in answered]
-    copied, compared = study.model_reasons.copied([one for one in reasons if one[2]])
-    if compared:
-        by_name["copied reasons"] = RaterFact(sum(copied.values()) / compared, compared)
     return by_name
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from vantage.collect.blocks import Block, Shown, blocks_of, instrument_key, shown
-from vantage.collect.copied_reasons import ModelReasons
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_checks import FlowChecks, training_items
 from vantage.collect.flow_document import TraitPart
@@ -77,6 +76,7 @@ class AnnotationStudy:
         """A study from its database, with its corpus and database where they are now."""
         # What an earlier version could say and this one cannot is left out.
         kept = {key: value for key, value in plan.items() if key in StudyDocument.model_fields}
+        kept["rules"] = [rule for rule in plan.get("rules", ()) if "copied reasons" not in str(rule)]
         whole = StudyDocument.model_validate({**kept, "corpus": str(folder), "database": database})
         known = {name: Instrument.from_document(document) for name, document in instruments.items()}
         return cls(whole, known, Corpus.read(folder), folder.resolve())
@@ -203,11 +203,6 @@ class AnnotationStudy:
         """Items with known answers, which are not assigned for ordinary judgment: gold and training items."""
         gold = {item for block in self.blocks for item in block.gold}
         return frozenset(gold | {item for item, _ in training_items(self.plan)})
-
-    @cached_property
-    def model_reasons(self) -> ModelReasons:
-        """The reasons that models gave about the items, to compare people's with."""
-        return ModelReasons(self.corpus)
 
     @cached_property
     def fields(self) -> tuple[str, ...]:

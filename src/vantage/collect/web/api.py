@@ -1,7 +1,7 @@
-"""The dashboard for programs: JSON under `/api`, described at `/openapi.json`.
+"""The dashboard for programs: JSON under `/api`.
 
 A program sends the password once and gets a token that is valid for twelve hours; every other call sends it as
-`Authorization: Bearer TOKEN`. The models below check requests and are part of the description.
+`Authorization: Bearer TOKEN`. The models below check requests.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -54,45 +53,16 @@ class Review(Strict):
     """Why a rater is excluded; by default the rater's flags."""
 
 
-class Token(BaseModel):
-    """A token for the `Authorization` header."""
-
-    token: str
-    seconds: int
-
-
-class LoggedOut(BaseModel):
-    """The token is no longer valid."""
-
-    logged_out: bool
-
-
-class Problem(BaseModel):
-    """What went wrong, and what to do."""
-
-    problem: str
-
-
-class Health(BaseModel):
-    """Whether the server can serve."""
-
-    status: Literal["ok", "database down"]
-    version: str
-    workers: int
-    """Processes that serve the study on this machine."""
-
-
 B = TypeVar("B", bound=Strict)
 
 
 @dataclass(frozen=True)
 class ApiCall:
-    """One call of the interface: its address, handler, request and response."""
+    """One call of the interface: its address, handler and request."""
 
     method: Literal["GET", "POST"]
     path: str
     handler: Callable[[Visit], Any]
-    response: Any
     body: type[Strict] | None = None
     role: Role | None = "view"
     """What a researcher must be allowed to; null where no token is needed."""
@@ -101,10 +71,9 @@ class ApiCall:
 def health(visit: Visit) -> Response:
     """Reports whether the server and its database are running, for load balancers; 503 where the database is not."""
     down = not visit.site.service.database.answers()
-    state = Health(
-        status="database down" if down else "ok", version=__version__, workers=int(os.environ.get(WORKERS, "1"))
-    )
-    return JSONResponse(state.model_dump(), 503 if down else 200, RETRY if down else None)
+    state = {"status": "database down" if down else "ok", "version": __version__}
+    workers = int(os.environ.get(WORKERS, "1"))  # processes that serve the study on this machine
+    return JSONResponse({**state, "workers": workers}, 503 if down else 200, RETRY if down else None)
 
 
 def token(visit: Visit) -> dict[str, Any]:
@@ -146,15 +115,14 @@ def pause(visit: Visit) -> dict[str, bool]:
     return {"paused": body.paused}
 
 
-_BRACES: Final = str.maketrans("", "", "{}")
 CALLS: Final = (
-    ApiCall("GET", "/health", health, Health, role=None),
-    ApiCall("POST", "/api/logout", log_out, LoggedOut),
-    ApiCall("POST", "/api/token", token, Token, body=Password, role=None),
-    ApiCall("GET", "/api/overview", overview, Overview),
-    ApiCall("GET", "/api/raters", raters, list[RaterRow]),
-    ApiCall("POST", "/api/raters/{rater}", review, Review, body=Review, role="review"),
-    ApiCall("POST", "/api/pause", pause, Paused, body=Paused, role="manage"),
+    ApiCall("GET", "/health", health, role=None),
+    ApiCall("POST", "/api/logout", log_out),
+    ApiCall("POST", "/api/token", token, body=Password, role=None),
+    ApiCall("GET", "/api/overview", overview),
+    ApiCall("GET", "/api/raters", raters),
+    ApiCall("POST", "/api/raters/{rater}", review, body=Review, role="review"),
+    ApiCall("POST", "/api/pause", pause, body=Paused, role="manage"),
 )
 
 
@@ -181,58 +149,6 @@ def serve(call: ApiCall) -> Callable[[Visit], Response]:
     return handler
 
 
-@lru_cache(maxsize=4)
-def description(prefix: str = "") -> dict[str, Any]:
-    """The OpenAPI document of the calls."""
-    shapes: dict[str, Any] = {}
-
-    def schema(of: Any) -> dict[str, Any]:
-        made = TypeAdapter(of).json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
-        shapes.update(made.pop("$defs", {}))
-        return made
-
-    paths: dict[str, dict[str, Any]] = {}
-    problem = {"content": {"application/json": {"schema": schema(Problem)}}}
-    for call in CALLS:
-        named = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
-        word = {"type": "string", "minLength": 1}
-        parameters = [{"name": name, "in": "path", "required": True, "schema": word} for name in named]
-        content = {"application/json": {"schema": schema(call.response)}}
-        refusals = {
-            "400": ("Not as described", call.body),
-            "401": ("No token, or an expired one", call.role),
-            "403": ("Wrong password, or not allowed", call.body is Password or call.role not in (None, "view")),
-            "404": ("Not found", named),
-            "409": ("No longer possible", named),
-            "413": ("The body is too large", call.body),
-            "429": ("Too many wrong passwords", call.body is Password),
-        }
-        responses = {
-            status: {"description": why, **problem} for status, (why, possible) in refusals.items() if possible
-        }
-        responses["200"] = {"description": "Success", "content": content}
-        if call.handler is health:
-            responses["503"] = {"description": "The database does not answer", "content": content}
-        entry: dict[str, Any] = {
-            "operationId": f"{call.method.lower()}{call.path.replace('/', '_').translate(_BRACES)}",
-            "summary": (call.handler.__doc__ or "").strip(),
-            "parameters": parameters,
-            "responses": responses,
-        }
-        if call.body:
-            entry["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema(call.body)}}}
-        if call.role:
-            entry["security"] = [{"token": []}]
-        paths.setdefault(call.path, {})[call.method.lower()] = entry
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Vantage collect", "version": __version__},
-        "servers": [{"url": prefix or "/"}],
-        "paths": paths,
-        "components": {"schemas": shapes, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-    }
-
-
 def _authorised(visit: Visit, role: Role) -> None:
     kind, _, text = visit.request.headers.get("authorization", "").partition(" ")
     session, _, signed = text.partition(".")
@@ -247,4 +163,4 @@ def _body(visit: Visit, model: type[B]) -> B:
         return model.model_validate_json(visit.body)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the body'}: {e['msg']}" for e in error.errors()[:5])
-        raise PageError(400, "Not as described", f"{problems}. See /openapi.json.") from None
+        raise PageError(400, "Not as described", f"{problems}. See docs/collect.md.") from None

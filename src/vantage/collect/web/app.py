@@ -101,9 +101,6 @@ def create_app(
             return Response(file.packed, media_type=file.kind, headers={**headers, "content-encoding": "gzip"})
         return Response(file.plain, media_type=file.kind, headers=headers)
 
-    async def described(_: Request) -> Response:
-        return JSONResponse(api.description(site.prefix))
-
     async def failed(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101
         if request.url.path.startswith(f"{site.prefix}/api/"):
@@ -113,7 +110,7 @@ def create_app(
         page.headers.update(error.headers or {})
         return page
 
-    files: list[BaseRoute] = [Route("/static/{name}", static), Route("/openapi.json", described)]
+    files: list[BaseRoute] = [Route("/static/{name}", static)]
     if preview:
         shown = {path: page for path, page in PAGES.items() if not path.startswith("/admin")}
         routes = [*_pages(site, shown), *files]
