@@ -134,3 +134,16 @@ def test_texts_must_be_there_in_every_language(tmp_path: Path) -> None:
 def test_a_study_in_two_languages_is_rehearsed(tmp_path: Path) -> None:
     made = rehearse(AnnotationStudy.load(written(tmp_path)), people=2, seed=1, mix={"careful": 1})
     assert made.summary.select("finished", "answered").row(0) == (2, 4), made.stuck.to_dicts()
+
+
+def test_the_bundled_flow_for_stereomap_is_in_two_languages(tmp_path: Path) -> None:
+    groups = pl.DataFrame({"item": ["n", "l"], "group": ["nurses", "lawyers"], "group_de": ["Pflegekräfte", "Anwälte"]})
+    folder = Corpus.of_items(groups, Instrument.load("stereotype-content:short")).write(tmp_path / "groups")
+    study = AnnotationStudy.load("flow:stereomap", folder)
+    assert study.languages == ("en", "de")
+    german = study.in_language("de")
+    assert "aus Sicht der deutschen Gesellschaft" in german.instrument.guidelines
+    assert german.consent.startswith("Sie lesen die Namen")
+    assert german.shown_item({"group": "nurses", "group_de": "Pflegekräfte"}) == {"group": "Pflegekräfte"}
+    shown = [question.ask for phase in study.plan.flow for question in phase.questions_here]
+    assert all(german.said(text) != text for text in [study.title, *shown])

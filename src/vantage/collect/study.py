@@ -264,7 +264,8 @@ def bundled_flows() -> list[str]:
     True
     """
     folder = resources.files("vantage.collect") / "flows"
-    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    names = (entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return sorted(name for name in names if "." not in name)  # the others are translated instruments
 
 
 def known_flow(name: str) -> str:
@@ -299,6 +300,10 @@ def _instruments(
 
 
 def _instrument(name: str, parameters: Mapping[str, str], beside: Path) -> Instrument:
+    if name.startswith(BUNDLED):
+        data = Document.bundled("vantage.collect", "flows", f"{name.removeprefix(BUNDLED)}.yaml").data
+        instrument = Instrument.from_document(dict(data), name)  # type: ignore[arg-type]
+        return instrument.with_parameters(**parameters) if parameters else instrument
     file = name.endswith((".yaml", ".yml")) or "/" in name
     instrument = Instrument.load(beside / name if file else name)
     return instrument.with_parameters(**parameters) if parameters else instrument
