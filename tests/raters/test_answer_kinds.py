@@ -276,7 +276,7 @@ def test_shares_have_a_schema() -> None:
         ("not mentioned", None, "whole:opt-out"),
     ],
 )
-def test_rankings_are_read_strictly(reply: str, places: list[float] | None, rule: str) -> None:
+def test_rankings_are_read_strictly(reply: str, places: list[float | None] | None, rule: str) -> None:
     read = parse_replies(reply, Instrument.load(ORDERS).named("aims"))
     assert [one.rule for one in read.values()] == [rule] * 3
     assert [one.value for one in read.values()] == (places or [None, None, None])

@@ -26,7 +26,7 @@ class Background:
     """A thread that does jobs, each with its seconds between two times, never in a page's way."""
 
     def __init__(self, database: StudyDatabase, jobs: Sequence[tuple[float, Job]]) -> None:
-        self.database, self._jobs = database, [[0.0, every, job] for every, job in jobs]
+        self.database, self._jobs, self._due = database, jobs, [0.0] * len(jobs)
         self._me, self._ended = secrets.token_hex(8), threading.Event()
         self._thread = threading.Thread(target=self._work, name="vantage-background", daemon=True)
 
@@ -51,10 +51,9 @@ class Background:
     def once(self) -> None:
         """Does what is due, where no other process does."""
         if self.database.write(self._leased):
-            for one in self._jobs:
-                due, every, job = one
-                if time.time() >= due:
-                    one[0] = time.time() + every
+            for number, (every, job) in enumerate(self._jobs):
+                if time.time() >= self._due[number]:
+                    self._due[number] = time.time() + every
                     job()
 
     def _leased(self, connection: Connection) -> bool:

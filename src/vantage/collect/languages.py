@@ -121,13 +121,11 @@ class _WithTexts(gettext.NullTranslations):
 
     def __init__(self, catalogue: gettext.NullTranslations, texts: Mapping[str, str]) -> None:
         super().__init__()
-        self._catalogue, self._texts = catalogue, texts
+        self.add_fallback(catalogue)
+        self._texts = texts
 
     def gettext(self, message: str) -> str:
-        return self._texts.get(message) or self._catalogue.gettext(message)
-
-    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        return self._catalogue.ngettext(msgid1, msgid2, n)
+        return self._texts.get(message) or super().gettext(message)
 
 
 def with_texts(language: Language, texts: Mapping[str, str]) -> Language:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, bindparam, select
@@ -301,8 +302,10 @@ class ParticipantService(ParticipantPlaces):
                 self._drop(connection, self._row(connection, participant.number), page)
             elif saved.expired:
                 self._renew(connection, self._row(connection, participant.number))
-            step = saved.step or self._step(connection, self._row(connection, participant.number)) or Step("full")
-            return Submitted(saved.position, saved.revision, saved.repeated, step, saved.late)
+            if saved.step.kind != "full":
+                return saved
+            step = self._step(connection, self._row(connection, participant.number))
+            return replace(saved, step=step or saved.step)
 
         return self.database.write(job)
 

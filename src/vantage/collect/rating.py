@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import Final
 
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.study_setup import rows_of
@@ -50,18 +49,11 @@ def flow_plan(study: AnnotationStudy, raters: Sequence[ChatRater]) -> RunPlan:
 
 def flow_notes(study: AnnotationStudy) -> list[str]:
     """What of the flow is not put to models, in sentences."""
-    stages = dict.fromkeys(phase.stage for phase in study.flow.phases if phase.stage in NAMES)
-    notes = [f"For people only, and not asked: {', '.join(NAMES[stage] for stage in stages)}."] if stages else []
+    stages = dict.fromkeys(phase.stage for phase in study.flow.phases if phase.stage not in ("guidelines", "working"))
+    names = ", ".join(stages).replace("traits", "questionnaires")
+    notes = [f"For people only, and not asked: {names}."] if names else []
     if any(block.presentation for block in study.blocks):
         notes.append("Questions are put as in the instrument; vary their presentation with --vary.")
+    if study.plan.translations:
+        notes.append(f"Asked in '{study.language}' only, the study's first language.")
     return notes
-
-
-NAMES: Final = {
-    "consent": "consent",
-    "traits": "questionnaires",
-    "screener": "the screener's rules",
-    "training": "training",
-    "quiz": "the quiz",
-    "debriefing": "the debriefing",
-}

@@ -22,7 +22,7 @@ from vantage.collect.study_checks import (
     check_translations,
     placed_blocks,
 )
-from vantage.collect.translations import aligned, columns, localised
+from vantage.collect.translations import aligned, columns
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, Problems, nearest
@@ -159,9 +159,10 @@ class AnnotationStudy:
 
     def shown_item(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """An item as participants see it, in the language of the content and without the others."""
-        others = {c for f in self.instrument.fields for code in self.plan.translations for c in columns(f.name, code)}
-        fields = {f.name: columns(f.name, self.language) for f in self.instrument.fields}
-        return {name: text for name, text in localised(record, fields).items() if name not in others}
+        names = [one.name for one in self.instrument.fields]
+        others = {column for name in names for code in self.plan.translations for column in columns(name, code)}
+        own = {name: record[c] for name in names for c in columns(name, self.language) if record.get(c) is not None}
+        return {**{name: text for name, text in record.items() if name not in others}, **own}
 
     @property
     def consent(self) -> str:
@@ -302,10 +303,10 @@ def _instruments(
 def _instrument(name: str, parameters: Mapping[str, str], beside: Path) -> Instrument:
     if name.startswith(BUNDLED):
         data = Document.bundled("vantage.collect", "flows", f"{name.removeprefix(BUNDLED)}.yaml").data
-        instrument = Instrument.from_document(dict(data), name)  # type: ignore[arg-type]
-        return instrument.with_parameters(**parameters) if parameters else instrument
-    file = name.endswith((".yaml", ".yml")) or "/" in name
-    instrument = Instrument.load(beside / name if file else name)
+        instrument = Instrument.from_document(dict(data), name)
+    else:
+        file = name.endswith((".yaml", ".yml")) or "/" in name
+        instrument = Instrument.load(beside / name if file else name)
     return instrument.with_parameters(**parameters) if parameters else instrument
 
 

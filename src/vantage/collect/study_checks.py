@@ -277,8 +277,8 @@ def check_translations(
     for code in plan.translations:
         loc, other = ("translations", code), instruments[f"@{code}"]
         if language(other.language).code != code or code == language(own.language).code:
-            checks.note((*loc, "instrument"), f"'{other.id}' is written in '{other.language}', '{own.id}' in "
-                        f"'{own.language}'; name the translation by its own language")  # fmt: skip
+            problem = f"'{other.id}' is written in '{other.language}', '{own.id}' in '{own.language}'"
+            checks.note((*loc, "instrument"), f"{problem}; name the translation by its own language")
         for problem in differences(own, other):
             checks.note((*loc, "instrument"), problem)
         if items is None:

@@ -18,7 +18,7 @@ from vantage.collect.blocks import Block, decoded
 from vantage.collect.languages import sentence
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import items, pages, participants, submissions
-from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step
+from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step, Submitted
 
 _PAGE = (
     select(pages, items.c.record, drafts.OF_PAGE.label("draft"))
@@ -81,21 +81,6 @@ class Submission:
     seconds: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class SaveResult:
-    """The result of a submission."""
-
-    position: int
-    revision: int
-    repeated: bool = False
-    step: Step | None = None
-    """The participant's next step; null where it must be looked up."""
-    expired: bool = False
-    """Whether the participant's reservation had expired and must be renewed."""
-    late: bool = False
-    """Whether the time for the page was over, so that nothing was stored."""
-
-
 def page_number(token: str) -> int:
     """The page that a token belongs to; `Refused` for anything that is not a token."""
     page = token.partition(".")[0]
@@ -155,7 +140,7 @@ def already_saved(connection: Connection, token: str) -> bool:
     return connection.execute(_TOKEN, {"page": page_number(token), "token": token}).first() is not None
 
 
-def save(connection: Connection, new: Submission, lease: float, limit: float | None = None) -> SaveResult:
+def save(connection: Connection, new: Submission, lease: float, limit: float | None = None) -> Submitted:
     """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once.
 
     `limit` is the time limit of the page in seconds.
@@ -167,7 +152,7 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
         again = connection.execute(_TOKEN, {"page": page.id, "token": new.token}).scalar_one_or_none()
         last = connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one()
         if again is not None or (last == new.answers and page.present):
-            return SaveResult(page.position, page.revision, repeated=True)
+            return Submitted(page.position, page.revision, repeated=True)
     if page.stage != "working" or not page.present or page.verdict == "excluded":
         raise Refused(sentence("Your answers are final and can no longer be changed."), "conflict")
     lapsed, started = page.state == "lapsed", time.time()
@@ -178,7 +163,7 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
     ):
         raise Refused(GONE, "conflict", sentence("Somebody else has this text now"))
     if limit and page.state == "open" and page.shown_at and started > page.shown_at + limit + GRACE:
-        return SaveResult(page.position, page.revision, late=True)
+        return Submitted(page.position, page.revision, late=True)
     if not lapsed and (page.position != new.position or new.position > page.answered + 1):
         raise Refused(sentence("This page has moved. Please open it again."), "conflict")
     now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
@@ -187,9 +172,9 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
     connection.execute(_ANSWERED, {"page": page.id, "new_revision": revision})
     drafts.drop(connection, page.number, drafts.item_place(page.id))
     if page.lease is None:
-        return SaveResult(page.position, revision, expired=True)
+        return Submitted(page.position, revision, expired=True)
     connection.execute(_LEASE, {"own": page.number, "until": now + lease, "more": more})
-    return SaveResult(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
+    return Submitted(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
 
 
 def _with_instruction(block: Block, record: Mapping[str, Any], instruction: str) -> dict[str, Any]:

@@ -5,9 +5,8 @@ Answers are stored in the codes of the original, whose ids and options a transla
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from vantage.instruments import Instrument, MultipleChoice, Question
 from vantage.scales import Scale
@@ -55,20 +54,6 @@ def aligned(original: Instrument, other: Instrument) -> Instrument:
         examples=tuple(replace(e, answers={ids[id_]: a for id_, a in e.answers.items()}) for e in other.examples),
         checks=tuple(replace(check, question=ids[check.question]) for check in other.checks),
     )
-
-
-def localised(record: Mapping[str, Any], fields: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
-    """An item with its fields in one language, by their columns; fields without a translation stay as they are.
-
-    >>> localised({"text": "Hello.", "text_de": "Hallo."}, {"text": columns("text", "de")})
-    {'text': 'Hallo.', 'text_de': 'Hallo.'}
-    """
-    shown = dict(record)
-    for name, known in fields.items():
-        own = next((record[column] for column in known if record.get(column) is not None), None)
-        if own is not None:
-            shown[name] = own
-    return shown
 
 
 def _fields(instrument: Instrument) -> list[tuple[str, str]]:

@@ -188,10 +188,12 @@ class Submitted:
     position: int
     revision: int
     """1 for the first answers to this page, 2 after the first change …"""
-    repeated: bool
+    repeated: bool = False
     """Whether the same submission, or the same answers, had been stored before."""
-    step: Step
+    step: Step = Step("full")
     """The participant's next step."""
+    expired: bool = False
+    """Whether the participant's reservation had expired and had to be renewed."""
     late: bool = False
     """Whether the time for the page was over, so that nothing was stored."""
 

@@ -43,18 +43,6 @@ class Recruited:
     """Where the platform shows other payments than the ledger."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Somebody whom a researcher should look at, and why; nobody is rejected automatically."""
-
-    submission: str
-    """Empty where somebody is here of whom the platform knows no submission."""
-    rater: str
-    reason: str
-    rejectable: bool = True
-    """Whether the submission awaits review, so that it can be rejected."""
-
-
 CHANGED: Final = "is no longer due as it was confirmed; plan it again"
 """Why a line of a plan is not carried out when things have changed since."""
 PaidAct = Literal["publish", "top-up", "approve", "bonus", "reject"]
@@ -125,14 +113,6 @@ class Paid:
     refused: Mapping[str, str] = field(default_factory=dict)
     """Lines that were not carried out, by submission (or key), and why."""
     amount: int = 0
-
-
-def check_bonus(request: PaymentRequest) -> None:
-    """Refuses a bonus without a name, which could be paid twice, or without an amount."""
-    if not request.name.strip():
-        raise InputError("The bonus has no name", remedy="name what it is for, such as 'second round'")
-    if any(amount <= 0 for amount in request.amounts.values()):
-        raise InputError("A bonus must be more than 0", remedy="give an amount such as 0.50")
 
 
 def cents(text: str) -> int:

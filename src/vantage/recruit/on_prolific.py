@@ -12,7 +12,6 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from statistics import median
 from typing import Any, Final, get_args
 
@@ -24,9 +23,7 @@ from vantage.recruit.base import (
     PaymentLine,
     PaymentPlan,
     PaymentRequest,
-    Proposal,
     Recruited,
-    check_bonus,
 )
 from vantage.recruit.draft import offer_of, study_fields
 from vantage.recruit.ledger import ENDS, Act, RecruitmentEntry, RecruitmentLedger, State
@@ -96,8 +93,8 @@ class ProlificRecruiter:
         submissions = self.poll()
         shown = self._reconcile(submissions)
         cost = self.client.cost(shown.id)
-        finished = {person.platform_id for person in self._people().values() if person.stage == "finished"}
-        minutes = [taken for one in submissions if one.participant in finished and (taken := _minutes(one))]
+        finished = [person for person in self._people().values() if person.stage == "finished"]
+        minutes = [person.minutes for person in finished if person.minutes]
         return Recruited(
             platform="prolific",
             study=shown.id,
@@ -122,9 +119,9 @@ class ProlificRecruiter:
         self._take_over(submissions)
         return submissions
 
-    def proposals(self) -> list[Proposal]:
+    def proposals(self) -> list[SubmissionStanding]:
         """Whom to look at: submissions that are neither paid nor left, and people without a submission."""
-        return [one.proposal for one in self._standings(self.poll()) if one.standing == "to review"]
+        return [one for one in self._standings(self.poll()) if one.standing == "to review"]
 
     def plan(self, request: PaymentRequest) -> PaymentPlan:
         """What a request comes to, as a list, after what became of submissions has been taken over."""
@@ -235,7 +232,10 @@ class ProlificRecruiter:
     ) -> PaymentPlan:
         """Each submission gets this bonus once, whatever happens in between; bonuses have names so that it can."""
         amounts, name = request.amounts, request.name
-        check_bonus(request)
+        if not name.strip():
+            raise InputError("The bonus has no name", remedy="name what it is for, such as 'second round'")
+        if any(amount <= 0 for amount in amounts.values()):
+            raise InputError("A bonus must be more than 0", remedy="give an amount such as 0.50")
         raters = self._check_known(list(amounts), submissions)
         states = self.ledger.states("bonus")
         keys = self.ledger.attempts([f"bonus:{name}:{id_}" for id_ in amounts])
@@ -536,11 +536,3 @@ def _next(key: str) -> str:
 def _total(key: str) -> int:
     """The number of places that the key of a top-up names."""
     return int(key.partition("#")[0].rpartition(":")[2])
-
-
-def _minutes(one: ProlificSubmission) -> float | None:
-    """How long a submission took."""
-    if one.status not in ("AWAITING REVIEW", "APPROVED") or not one.completed_at:
-        return None
-    begin, end = (datetime.fromisoformat(at) for at in (one.started_at, one.completed_at))
-    return (end - begin).total_seconds() / 60

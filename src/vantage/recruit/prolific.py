@@ -192,9 +192,7 @@ class ProlificClient:
 
     def approve(self, submissions: Sequence[str]) -> None:
         """Approves submissions, which pays them soon afterwards; those that are approved stay so."""
-        for start in range(0, len(submissions), PER_APPROVAL):
-            part = list(submissions[start : start + PER_APPROVAL])
-            self._call("POST", "/submissions/bulk-approve/", {"submission_ids": part})
+        self._call("POST", "/submissions/bulk-approve/", {"submission_ids": list(submissions)})
 
     def reject(self, submission: str, category: Category, message: str) -> None:
         """Rejects a submission: the participant gets the message and no pay."""

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from vantage.collect.background import Background
+from vantage.collect.background import Background, Job
 from vantage.collect.languages import sentence
 from vantage.collect.outgoing import WebhookSender
 from vantage.collect.web import api, rating_pages
@@ -78,7 +78,8 @@ def create_app(
     site = Site(service, prefix, preview=preview, verify=verify)
     tried = PreviewApp(site, lambda throwaway, path: create_app(throwaway, prefix=path, preview=True))
 
-    jobs = [] if preview else [(interval, partial(job, service)) for interval, job in every]
+    jobs: list[tuple[float, Job]] = []
+    jobs += [] if preview else [(interval, partial(job, service)) for interval, job in every]
     if service.study.plan.webhooks and not preview:
         jobs.append((0.0, WebhookSender(service.database).send))
     background = Background(service.database, jobs)

@@ -29,7 +29,7 @@ from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.recruit.draft import longest_time
+from vantage.recruit.draft import longest_time, reward
 from vantage.recruit.people import free_seats, people_by_submission
 from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers, crowd
 from vantage.recruit.rehearsal.results import Rehearsal, results
@@ -105,6 +105,7 @@ def rehearse(
     if not 1 <= people <= 5000:
         raise InputError(f"{people:,} people cannot rehearse a study", remedy="choose 1 to 5,000")
     minutes = _offer(study).minutes or forecast(study, seed=seed)
+    reward(_offer(study), minutes)  # an offer that is not fair is refused before anybody comes
     with _stage(study, seed, minutes, pilot) as stage:
         walkers, unneeded = stage.play(crowd(people, seed, mix), advance or (lambda come, done: None))
         return results(stage.service, stage.answers, minutes, walkers, unneeded)
