@@ -236,6 +236,6 @@ def _reliability(service: StudyService) -> pl.DataFrame:
     """Alpha of each question and condition, as the dashboard shows it."""
     shown = service.researchers.reliability()
     rows = shown.filter(pl.col("measure") == "alpha") if len(shown) else shown.clear()
-    per_item = (pl.col("judgments") / pl.col("items")).round().cast(pl.Int64).alias("per_item")
+    per_item = (pl.col("judgments") / pl.col("items")).fill_nan(None).round().cast(pl.Int64).alias("per_item")
     names = ("question", "condition", "items", per_item, "raters", "estimate", "low", "high")
     return rows.select(names) if len(rows) else pl.DataFrame()
