@@ -29,7 +29,6 @@ NAMES = (
     "adaptive",
     "calibration_powered",
     "powered",
-    "rehearsal",
     "readers",
     "scaling",
 )

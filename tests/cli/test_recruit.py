@@ -53,14 +53,11 @@ def test_from_draft_to_payment(here: World, tmp_path: Path) -> None:
         run("reject", file, one, "--reason", "x" * 100, "--yes")
 
 
-def test_edits_are_shown_until_they_are_accepted(here: World, tmp_path: Path) -> None:
+def test_what_the_website_shows_is_what_is_confirmed(here: World, tmp_path: Path) -> None:
     file = tmp_path / "study.yaml"
     run("create", file)
     next(iter(here.fake.studies.values()))["reward"] = 175
-    assert "Changed on the website, and not overwritten: reward: 150 → 175" in run("status", file)
-    with pytest.raises(InputError, match="--accept-edits"):
-        run("publish", file, "--yes")
-    assert "4 places at 1.75 each: 7.00 GBP" in run("publish", file, "--yes", "--accept-edits")
+    assert "4 places at 1.75 each: 7.00 GBP" in run("publish", file, "--yes")
     assert "ACTIVE" in run("status", file)
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hmac
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from vantage.collect import drafts, evidence
+from vantage.collect import drafts
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, StudySigner
-from vantage.recruit.webhooks import OLDEST, Forged, check_signature
 
 NOW = 1_800_000_000.0
 SIGNER = StudySigner(b"a secret of the study")
@@ -55,36 +52,6 @@ def test_a_link_to_continue_is_taken_for_half_a_year(clock: Callable[[float], No
     token = SIGNER.sign_link("p1")
     clock(age)
     assert (SIGNER.check_link(token) is not None) == taken
-
-
-@pytest.mark.parametrize("age", [OLDEST, -OLDEST, OLDEST + 1, -OLDEST - 1])
-def test_an_event_of_the_platform_is_neither_old_nor_of_the_future(clock: Callable[[float], None], age: int) -> None:
-    at, body = str(int(NOW)), b"{}"
-    signature = base64.b64encode(hmac.digest(b"secret", at.encode() + body, "sha256")).decode()
-    headers = {"x-prolific-request-timestamp": at, "x-prolific-request-signature": signature}
-    clock(age)
-    if abs(age) > OLDEST:
-        with pytest.raises(Forged, match="too old"):
-            check_signature("secret", headers, body)
-    else:
-        check_signature("secret", headers, body)
-
-
-def test_reasons_are_compared_from_eight_words_on() -> None:
-    words = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
-    assert evidence.shingles(" ".join(words[:7])) == frozenset()
-    assert len(evidence.shingles(" ".join(words))) == 6
-
-
-@pytest.mark.parametrize(("changed", "copies"), [(3, 1), (4, 0)])
-def test_a_reason_with_half_of_a_models_runs_of_words_is_a_near_copy(changed: int, copies: int) -> None:
-    words = [f"word{n}" for n in range(11)]  # nine runs of three words
-    other = [*words[: 11 - changed], *(f"else{n}" for n in range(changed))]
-    # Of nine runs each, those without a changed word are common: 6 of 12, or 5 of 13.
-    assert (evidence.likeness(" ".join(words), " ".join(other)) >= evidence.NEAR) == bool(copies)
-    known = SimpleNamespace(_given={("i", "q"): [("model", " ".join(words))]})
-    found, compared = evidence.ModelReasons.copied(known, [("i", "q", " ".join(other))])  # type: ignore[arg-type]
-    assert (found.get("model", 0), compared) == (copies, 1)
 
 
 @pytest.mark.parametrize("beyond", [0, 1])

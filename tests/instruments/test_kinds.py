@@ -124,3 +124,37 @@ def test_an_example_has_no_single_answer_where_shares_are_asked_for() -> None:
     data["examples"] = [{"item": {"text": "Hm."}, "answers": {"anger": {"answer": 1, "reason": "So."}}}]
     with pytest.raises(InputError, match="'anger' asks for shares"):
         Instrument.from_document(data)
+
+
+ORDERS = Path(__file__).with_name("orders.yaml")
+
+
+def test_a_ranking_is_judged_by_places_and_words_stand_with_their_answer() -> None:
+    instrument = Instrument.load(ORDERS)
+    ids = [question.id for question in instrument.questions]
+    assert ids == ["aims.jobs", "aims.the-climate-or-nature", "aims.safety", "side", "side-words"]
+    jobs = instrument.question("aims.jobs")
+    assert (jobs.scale.codes, jobs.scale.level) == ((1.0, 2.0, 3.0), "ordinal")
+    assert jobs.wording() == 'What matters to the speaker? Which place has "jobs"?'
+    assert [[question.id for question in group] for group in grouped(instrument.questions)] == [ids[:3], ids[3:]]
+    assert [instrument.examples[0].answers[id_].answer for id_ in ids[:3]] == [1.0, 2.0, 3.0]
+    assert jobs.whole is not None
+    assert jobs.whole.codes({"aims.jobs": 3, "aims.the-climate-or-nature": 1, "aims.safety": 2}) == [2, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("ranking: true", "ranking: true, several: none", "'several' does not go with 'ranking'"),
+        ("scale: aims, ranking", "scale: words, ranking", "a ranking needs a nominal scale"),
+        ("answer: [1, 2, 3]", "answer: [1, 2]", "a ranking names every option once"),
+        ("answer: [1, 2, 3]", "answer: 1", "this should be a list of codes"),
+        ("marks: text", "marks: speech", "there is no field of text 'speech'"),
+        ("scale: words, marks", "scale: side, marks", "marked words are a text"),
+    ],
+)
+def test_rankings_and_marks_that_cannot_be_are_named(old: str, new: str, sentence: str, tmp_path: Path) -> None:
+    file = tmp_path / "orders.yaml"
+    file.write_text(ORDERS.read_text("utf-8").replace(old, new), "utf-8")
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        Instrument.load(file)

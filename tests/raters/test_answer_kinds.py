@@ -11,7 +11,7 @@ import jsonschema  # type: ignore[import-untyped]
 import polars as pl
 import pytest
 
-from tests.instruments.test_kinds import OPINIONS, diary
+from tests.instruments.test_kinds import OPINIONS, ORDERS, diary
 from tests.runs.test_local import Here
 from vantage import ChatRater, Corpus
 from vantage.errors import InputError
@@ -262,3 +262,57 @@ def test_shares_have_a_schema() -> None:
     jsonschema.validate({"answer": {"friendly": 20, "neutral": 50, "hostile": 30}}, dict(request.schema or {}))
     jsonschema.validate({"answer": "ambiguous"}, dict(request.schema or {}))
     assert 'add up to 100: {"friendly": …, "neutral": …, "hostile": …}, or "ambiguous"' in request.messages[-1].content
+
+
+@pytest.mark.parametrize(
+    ("reply", "places", "rule"),
+    [
+        ("safety; jobs; the climate, or nature", [2, 3, 1], "whole:ranking"),
+        ('{"answer": ["jobs", "safety", "the climate, or nature"]}', [1, 3, 2], "json:ranking"),
+        ("1. jobs\n2. the climate, or nature\n3. safety", [1, 2, 3], "whole:ranking"),
+        ("jobs; safety", None, "no-ranking"),
+        ("jobs; safety; jobs", None, "no-ranking"),
+        ("jobs; safety; peace", None, "not-listed"),
+        ("not mentioned", None, "whole:opt-out"),
+    ],
+)
+def test_rankings_are_read_strictly(reply: str, places: list[float | None] | None, rule: str) -> None:
+    read = parse_replies(reply, Instrument.load(ORDERS).named("aims"))
+    assert [one.rule for one in read.values()] == [rule] * 3
+    assert [one.value for one in read.values()] == (places or [None, None, None])
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "rule"),
+    [
+        ("need work; clean air", "need work; clean air", "whole:marks"),
+        ('"We need"', '"We need"', "whole:marks"),
+        ("dirty air", None, "not-in-text"),
+        ("need clean", None, "not-in-text"),
+        ("We need work first and clean", None, "too-long"),
+    ],
+)
+def test_marked_words_must_stand_in_the_text(reply: str, text: str | None, rule: str) -> None:
+    source = "We need work first, and clean air after that."
+    read = parse_reply(reply, Instrument.load(ORDERS).question("side-words"), source)
+    assert (read.rationale, read.rule) == (text, rule)
+
+
+@pytest.mark.parametrize("style", ["json", "together", "reasoning"])
+def test_rankings_and_words_are_asked_for_and_read_back(style: str) -> None:
+    instrument, parts = Instrument.load(ORDERS), Style.parse(style)
+    for group in [instrument.questions] if parts.together else grouped(instrument.questions):
+        prompter = Prompter(instrument, parts)
+        (shot,) = instrument_shots(instrument, group)
+        request = prompter.request(group, {"text": "We need work.", "place": "Here"}, [shot])
+        written = prompter.answer(group, shot)
+        if request.schema:
+            jsonschema.validate(json.loads(written), dict(request.schema))
+        source = "We need work first, and clean air after that. Here"
+        read = parse_replies(written, group, source)
+        assert {id_: one.rationale if id_ == "side-words" else one.value for id_, one in read.items()} == dict(
+            shot.answers
+        )
+        asked = request.messages[-1].content
+        assert ("to the last" in asked) == ("aims.jobs" in read)
+        assert ("copied from the text" in asked) == ("side-words" in read)

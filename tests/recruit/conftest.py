@@ -19,5 +19,5 @@ def here(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture(autouse=True)
 def _no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PROLIFIC_TOKEN", "PROLIFIC_WEBHOOK_SECRET", "PROLIFIC_URL"):
+    for name in ("PROLIFIC_TOKEN", "PROLIFIC_URL"):
         monkeypatch.delenv(name, raising=False)

@@ -1,22 +1,18 @@
-"""A Prolific with faults on request, bonuses, rejections, groups and subscriptions, for the tests."""
+"""A Prolific with faults on request, bonuses, rejections and groups."""
 
 from __future__ import annotations
 
-import base64
-import hmac
-import json
 import re
 import secrets
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx2 as httpx
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from vantage.recruit.fake import Answering, FakeProlific, Handler, Refusal, entry, error
+from tests.recruit.fake import Answering, FakeProlific, Handler, Refusal, entry, error
 
 
 @dataclass
@@ -29,29 +25,16 @@ class PlantedFault:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Event:
-    """A webhook that waits to be delivered."""
-
-    id: str
-    at: str
-    body: bytes
-
-
 class WholeProlific(FakeProlific):
-    """The platform with everything that rehearsals do not need.
+    """The platform with faults, bonuses and rejections.
 
-    `faults` are the next answers to calls, before or after the call has taken effect. Events can come late, twice, in
-    another order, or with a wrong signature.
+    `faults` are the next answers to calls, before or after the call has taken effect.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.secret = secrets.token_hex(16)
-        self.outbox: list[Event] = []
         self.payments: dict[str, dict[str, Any]] = {}
         self.groups: dict[str, set[str]] = {}
-        self.subscriptions: dict[str, dict[str, Any]] = {}
         self.paid: list[tuple[str, int]] = []
         """Every bonus that was paid: submission and amount."""
         self.faults: deque[PlantedFault] = deque()
@@ -71,47 +54,6 @@ class WholeProlific(FakeProlific):
             if action["action"] == "ADD_TO_PARTICIPANT_GROUP":
                 self.groups.setdefault(action["participant_group"], set()).add(one["participant"])
 
-    def sign(self, body: bytes, at: str, secret: str | None = None) -> str:
-        """The signature of a webhook (https://docs.prolific.com/api-reference/webhooks/verifying)."""
-        key = (self.secret if secret is None else secret).encode()
-        return base64.b64encode(hmac.digest(key, at.encode() + body, "sha256")).decode()
-
-    def deliver(self, url: str, events: Sequence[Event] | None = None, *, secret: str | None = None) -> list[int]:
-        """Sends events, by default all that wait, to an address; the statuses."""
-        with self._lock:
-            waiting = list(self.outbox if events is None else events)
-            if events is None:
-                self.outbox.clear()
-        statuses: list[int] = []
-        with httpx.Client(timeout=30, verify=url.startswith("https:")) as http:
-            for event in waiting:
-                headers = {"X-Event-ID": event.id, "X-Prolific-Request-Timestamp": event.at}
-                headers["X-Prolific-Request-Signature"] = self.sign(event.body, event.at, secret)
-                statuses.append(http.post(url, content=event.body, headers=headers).status_code)
-        return statuses
-
-    def start(self, study: str, participant: str) -> tuple[str, str] | None:
-        """A participant takes a place."""
-        if started := super().start(study, participant):
-            self._changed(started[0])
-        return started
-
-    def _become(self, submission: str, status: str) -> None:
-        with self._lock:
-            super()._become(submission, status)
-            self._changed(submission)
-
-    def _changed(self, submission: str) -> None:
-        one = self.submissions[submission]
-        event = {
-            "resource_id": submission,
-            "event_type": "submission.status.change",
-            "participant_id": one["participant"],
-            "status": one["status"],
-        }
-        at = f"{self._now():.0f}"
-        self.outbox.append(Event(secrets.token_hex(12), at, json.dumps(event).encode()))
-
     def settle(self) -> None:
         """Late bonuses appear."""
         with self._lock:
@@ -125,8 +67,6 @@ class WholeProlific(FakeProlific):
             **super()._handlers(),
             ("POST", "/submissions/{id}/transition/"): self._transition_submission,
             ("POST", "/bulk-bonus-payments/{id}/pay/"): self._pay,
-            ("POST", "/hooks/subscriptions/"): self._subscribe,
-            ("POST", "/hooks/subscriptions/{id}/"): self._confirm,
         }
 
     def _answer(self, handler: Handler) -> Answering:
@@ -175,16 +115,3 @@ class WholeProlific(FakeProlific):
         if not self.pays_late:
             self.settle()
         return JSONResponse("Bonuses will be paid.", 202)
-
-    def _subscribe(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
-        id_, secret = secrets.token_hex(12), secrets.token_hex(8)
-        self.subscriptions[id_] = {**content, "id": id_, "is_enabled": False, "secret": secret}
-        shown = {name: value for name, value in self.subscriptions[id_].items() if name != "secret"}
-        return JSONResponse(shown, 201, headers={"X-Hook-Secret": secret})
-
-    def _confirm(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
-        one = self.subscriptions.get(id_)
-        if one is None or content.get("secret") != one["secret"]:
-            raise Refusal(400, "The secret is not that of the subscription.")
-        one["is_enabled"] = True
-        return JSONResponse({name: value for name, value in one.items() if name != "secret"})

@@ -14,7 +14,7 @@ from markupsafe import escape
 from sqlalchemy import select
 
 from tests.collect.web.studies import QUIZ, Visitor, corpus
-from tests.instruments.test_kinds import KINDS, OPINIONS
+from tests.instruments.test_kinds import KINDS, OPINIONS, ORDERS
 from vantage.collect.form import StudyForm, form_of
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
@@ -114,6 +114,15 @@ def test_distributions_and_confidence_are_rehearsed(tmp_path: Path) -> None:
     study = AnnotationStudy.of(corpus(tmp_path, str(OPINIONS), items), str(OPINIONS), **plan)
     made = rehearse(study, people=2, seed=1, mix={"careful": 1})
     assert made.summary.select("finished", "answered").row(0) == (2, 10)
+
+
+def test_rankings_and_marked_words_are_rehearsed(tmp_path: Path) -> None:
+    items = [{"text": f"We need work first, and clean air after {n} years.", "place": "Rome"} for n in range(12)]
+    rules = [{"exclude": "same answer > 0.9 after 10"}]
+    plan: dict[str, Any] = {"raters": 2, "batch": {"size": 12}, "rules": rules, "recruitment": {"offer": OFFER}}
+    study = AnnotationStudy.of(corpus(tmp_path, str(ORDERS), items), str(ORDERS), **plan)
+    made = rehearse(study, people=2, seed=1, mix={"careful": 1})
+    assert made.summary.select("finished", "answered").row(0) == (2, 24)
 
 
 @pytest.mark.parametrize("name", ["pairwise", pytest.param("best-worst", marks=pytest.mark.slow)])

@@ -31,8 +31,8 @@ import sqlalchemy.dialects.sqlite, yaml
 from vantage.collect.document import StudyDocument
 from vantage.collect.private import PrivateStore
 from vantage.collect.sql import SqlDatabase
-from vantage.recruit.base import at_once
 from vantage.recruit.on_prolific import ProlificRecruiter
+from tests.recruit.world import at_once
 from vantage.recruit.prolific import ProlificClient
 file, database, address, token = sys.argv[1:]
 plan = StudyDocument.model_validate(yaml.safe_load(open(file)))

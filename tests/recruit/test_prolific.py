@@ -114,12 +114,6 @@ def test_bonuses_are_set_up_in_units_and_paid_by_their_id(here: World) -> None:
         client.set_up_bonuses(study, {"nobody": 1})
 
 
-def test_subscriptions(here: World) -> None:
-    """DOCS/webhooks/create-subscription, confirm-subscription."""
-    made = here.recruiter.client.subscribe("w", "submission.status.change", "https://a.example/hooks/prolific")
-    assert here.fake.subscriptions[made]["is_enabled"]
-
-
 def test_a_wrong_token_is_one_sentence_without_the_token(here: World) -> None:
     """DOCS/introduction/authentication: `Authorization: Token …`."""
     with closing(ProlificClient("s3cret-and-wrong", here.address)) as client, pytest.raises(InputError) as refused:

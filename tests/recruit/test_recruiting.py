@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from tests.collect.people import work
+from tests.recruit.fake import FakeProlific
 from tests.recruit.platform import PlantedFault
-from tests.recruit.world import World, world
+from tests.recruit.world import World, at_once, world
 from vantage.errors import InputError
-from vantage.recruit.base import PaymentRequest, at_once
-from vantage.recruit.fake import FakeProlific
+from vantage.recruit.base import PaymentRequest
 from vantage.recruit.people import people
 
 REASON = "The answers to all three attention checks were wrong, and every sentence got the same answer within a second."
@@ -209,7 +209,7 @@ def test_somebody_who_returned_and_came_again_takes_part(here: World) -> None:
     assert here.service.participants.finish(person).code == "DONE"
     here.fake.complete(second, "DONE")
     assert here.approve().paid == (second,)
-    assert here.recruiter.event(first)
+    here.recruiter.poll()
     assert {one.verdict for one in people(here.service, "prolific")} == {"pending"}
 
 
@@ -244,20 +244,14 @@ def test_there_is_a_place_for_everybody_who_is_needed(tmp_path: Path, plan: dict
         assert here.recruiter.create().places == places
 
 
-def test_edits_on_the_website_are_shown_and_not_overwritten(here: World) -> None:
+def test_what_the_website_shows_is_what_is_planned_and_confirmed(here: World) -> None:
     study = here.recruiter.create().study
     here.fake.studies[study] |= {"reward": 200, "name": "Another title"}
-    assert here.recruiter.state().edits == ("name: My study → Another title", "reward: 150 → 200")
-    with pytest.raises(InputError, match=r"changed on Prolific's website .*reward: 150 → 200.*nothing was overwritten"):
-        at_once(here.recruiter, "publish")
-    assert here.fake.studies[study]["status"] == "UNPUBLISHED"
-    here.recruiter.accept_edits()
+    assert here.recruiter.plan(PaymentRequest("publish")).total == 4 * 200
     at_once(here.recruiter, "publish")
-    assert here.recruiter.state().status == "ACTIVE"
-    assert here.fake.studies[study]["reward"] == 200
+    assert (here.recruiter.state().status, here.fake.studies[study]["name"]) == ("ACTIVE", "Another title")
     here.fake.studies[study]["total_available_places"] = 9
-    with pytest.raises(InputError, match="4 → 9"):
-        here.top_up()
+    assert here.top_up() == 0
 
 
 def test_bonuses_have_names_and_are_paid_once(here: World) -> None:

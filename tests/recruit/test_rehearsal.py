@@ -76,13 +76,10 @@ def test_two_hundred_people_of_wcsent_end_with_exact_counts(tmp_path: Path) -> N
     paid = row["finished"] - _failed(made)
     assert row["cost"] == pytest.approx(paid * row["reward"] * 1.4, abs=0.05)  # a third of fees, a fifth of tax on it
     assert made.people.filter(kind="phone", continued=False).is_empty()
-    # Single widths vary from sample to sample; that of the middle question hardly does.
-    widths = made.reliability.select("predicted_width", "width").median().row(0)
-    assert widths[0] == pytest.approx(widths[1], rel=0.3)
     check = made.checks.row(0, named=True)
-    assert check["stated"] == pytest.approx(1 - (1 / 7) ** 2)
-    reach = 3 * sqrt(check["stated"] * (1 - check["stated"]) / check["careless"])
-    assert abs(check["sensitivity"] - check["stated"]) <= reach
+    stated = 1 - (1 / 7) ** 2  # two checks with seven answers each, of which none may fail
+    reach = 3 * sqrt(stated * (1 - stated) / check["careless"])
+    assert abs(check["sensitivity"] - stated) <= reach
     assert check["false_alarms"] < 0.15
     page = rehearsal_report(made).write(tmp_path / "page").read_text()
     assert "900 of 900 ratings were given" in page
@@ -90,7 +87,7 @@ def test_two_hundred_people_of_wcsent_end_with_exact_counts(tmp_path: Path) -> N
 
 def _failed(made: Rehearsal) -> int:
     row = made.checks.filter(check="attention checks").row(0, named=True)
-    return int(row["caught"] + row["flagged"] + row["hasty_caught"] + row["copying_caught"] + row["others_caught"])
+    return int(row["caught"] + row["flagged"] + row["hasty_caught"] + row["others_caught"])
 
 
 OFFER = {"url": "https://a.example", "description": "d", "hourly_pay": 9.0, "currency": "GBP", "minutes": 6}
@@ -105,7 +102,6 @@ def test_two_hundred_people_of_appraisals_end_with_exact_counts(tmp_path: Path) 
     row = exact(made, 200)
     assert (row["answered"], row["open"]) == (120, 0)
     assert len(made.reliability) == 24
-    assert set(made.adapting["question"]) == set(made.reliability["question"])
 
 
 @pytest.mark.slow
@@ -171,7 +167,7 @@ def test_the_forecast_follows_the_length(tmp_path: Path) -> None:
 
 def test_crowds_are_exact_and_named() -> None:
     counts = pl.Series([guest.kind for guest in crowd(200, 5)]).value_counts()
-    assert dict(counts.iter_rows())["careful"] == 140
+    assert dict(counts.iter_rows())["careful"] == 148
     assert len(crowd(7, 1)) == 7
     assert {guest.kind for guest in crowd(300, 1)} == set(KINDS)
     with pytest.raises(InputError, match="did you mean 'careless'"):

@@ -58,7 +58,7 @@ def one(
 def test_every_ending_has_a_rule(status: str, code: str | None, stage: str, standing: str, reason: str) -> None:
     seen = one(replace(DONE, status=status, code=code), replace(ANN, stage=stage))
     assert (seen.standing, seen.reason) == (standing, reason)
-    assert seen.proposal.rejectable == (status == "AWAITING REVIEW")
+    assert seen.rejectable == (status == "AWAITING REVIEW")
 
 
 def test_a_verdict_decides() -> None:
@@ -79,7 +79,7 @@ def test_nobody_is_paid_for_a_submission_of_somebody_else() -> None:
     assert (hers.standing, hers.rater) == ("to review", "")
     assert (his.submission, his.rater, his.standing) == ("", "p-eve", "to review")
     assert "knows no submission of this person" in his.reason
-    assert not his.proposal.rejectable
+    assert not his.rejectable
     gone = {"eve": replace(thief, stage="withdrawn")}
     assert [seen.rater for seen in standings([DONE], gone, PLAN, {})] == [""]
 

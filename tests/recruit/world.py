@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.collect.people import careless, corpus, honest, instrument, work
+from tests.recruit.fake import serving
 from tests.recruit.platform import WholeProlific
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.documents import dump
-from vantage.recruit.base import Paid, PaymentRequest, at_once
-from vantage.recruit.fake import serving
+from vantage.recruit.base import Paid, PaidAct, PaymentRequest
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.prolific import ProlificClient
 
@@ -44,6 +44,11 @@ def study_file(folder: Path, offer: dict[str, Any] | None = None, **plan: Any) -
     file = folder / "study.yaml"
     file.write_text(dump(data), encoding="utf-8")
     return file
+
+
+def at_once(one: ProlificRecruiter, act: PaidAct, amounts: Mapping[str, int] | None = None, name: str = "") -> Paid:
+    """Plans and carries out, whatever the plan says."""
+    return one.carry_out(one.plan(PaymentRequest(act, amounts or {}, name)))
 
 
 @dataclass

@@ -171,7 +171,7 @@ def rehearse(
 ) -> None:
     """Let simulated people walk the real pages of a study, and discard everything.
 
-    Reports duration, cost, seats, expected reliability, what the checks catch, and pages that nobody can pass.
+    Reports duration, cost, seats, reliability, what the checks catch, and pages that nobody can pass.
     """
     from vantage.collect import AnnotationStudy
     from vantage.recruit.rehearsal.rehearse import rehearse as rehearsed
@@ -194,9 +194,9 @@ def rehearse(
     else:
         for name, frame in tables.items():
             if len(frame):
-                print_frame(frame.drop("verdict", "behaviour", "worth", strict=False), title=VIEWS[name].title)
+                print_frame(frame.drop("verdict", "behaviour", strict=False), title=VIEWS[name].title)
                 typer.echo("")
-        for name in ("summary", "checks", "adapting"):
+        for name in ("summary", "checks"):
             if len(tables[name]):
                 typer.echo("\n".join(sentences(tables[name], VIEWS[name])))
         typer.echo(f"Assumes {'; '.join(made.assumes)}.")

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from vantage.runs.execution import Outcome
     from vantage.runs.options import RunOptions
     from vantage.runs.plan import RunPlan
-    from vantage.runs.store import RunStore
 
 
 @in_groups(
@@ -379,7 +378,9 @@ class _Asking:
                 outcome = run(self.plan_of(raters), opened, self.options, progress=progress)
                 corpus = write(outcome, self.folder, self.to)
                 if self.study is not None and outcome.complete:
-                    notes += self._asked_about_themselves(corpus, raters, opened)
+                    from vantage.collect.rating import flow_notes
+
+                    notes += flow_notes(self.study)
                 if self.balanced:
                     from vantage.measures.aggregation.balanced import balanced
 
@@ -399,16 +400,6 @@ class _Asking:
             again = "" if outcome.tally.capped else "; run the same command again to resume"
             typer.echo(f"vantage: {ended.rstrip('.')}{again}.", err=True)
             raise typer.Exit(130 if outcome.interrupted else 1)
-
-    def _asked_about_themselves(self, corpus: Corpus, raters: list[ChatRater], store: RunStore) -> list[str]:
-        """Puts the questionnaires of a flow to personas, and says what was not asked."""
-        from vantage.collect.rating import ask_personas, flow_notes, with_traits
-
-        assert self.study is not None  # noqa: S101
-        answers = ask_personas(self.study, raters, store, self.options)
-        if len(answers.traits):
-            with_traits(corpus, answers.traits).write(self.to)
-        return [*flow_notes(self.study, raters), *answers.notes]
 
 
 def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to: Path) -> None:

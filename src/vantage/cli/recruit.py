@@ -1,4 +1,4 @@
-"""`vantage collect recruit`: find people for a study on Prolific or elsewhere, and pay them."""
+"""`vantage collect recruit`: find people for a study on Prolific, and pay them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vantage.recruit.base import PaymentRequest, cents
 
 if TYPE_CHECKING:
     from vantage.collect import AnnotationStudy
-    from vantage.recruit.base import Recruited, Recruiter
+    from vantage.recruit.base import Recruited
     from vantage.recruit.on_prolific import ProlificRecruiter
 
 app = typer.Typer(
@@ -27,7 +27,6 @@ app = typer.Typer(
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file with 'recruitment.offer'.")]
 Database = Annotated[str | None, typer.Option("--database", metavar="URL", help="As for vantage collect serve.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
-AcceptEdits = Annotated[bool, typer.Option("--accept-edits", help="Go on with what was changed on the website.")]
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Submissions, by their ids on the platform.")]
 
 
@@ -42,12 +41,11 @@ def create(study: StudyFile, database: Database = None, as_json: Json = False) -
 def publish(
     study: StudyFile,
     yes: Yes = False,
-    accept_edits: AcceptEdits = False,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
     """Publish the draft, after a confirmation of what its places cost."""
-    with _recruiter(study, database, accept_edits=accept_edits) as one:
+    with _recruiter(study, database) as one:
         _carry_out(one, PaymentRequest("publish"), yes, as_json=as_json)
 
 
@@ -64,12 +62,11 @@ def status(study: StudyFile, database: Database = None, as_json: Json = False) -
 def top_up(
     study: StudyFile,
     yes: Yes = False,
-    accept_edits: AcceptEdits = False,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
     """Offer as many more places as open seats need."""
-    with _recruiter(study, database, accept_edits=accept_edits) as one:
+    with _recruiter(study, database) as one:
         _carry_out(one, PaymentRequest("top-up"), yes, as_json=as_json)
 
 
@@ -167,20 +164,6 @@ def link(
         typer.echo(new_link(service, platform_id, offer_of(service.study).url))
 
 
-@app.command()
-def subscribe(
-    study: StudyFile,
-    workspace: Annotated[str, typer.Option(help="The workspace's id on Prolific.")],
-    database: Database = None,
-) -> None:
-    """Ask Prolific to send events to the study's server, at URL/hooks/prolific."""
-    with _recruiter(study, database) as one:
-        prolific = _prolific(one)
-        target = f"{prolific.offer.url.rstrip('/')}/hooks/prolific"
-        made = prolific.client.subscribe(workspace, "submission.status.change", target)
-    typer.echo(f"Subscription {made}: Prolific sends events to {target}. Set PROLIFIC_WEBHOOK_SECRET for the server.")
-
-
 def read_study(file: Path, folder: Path | None, database: str | None) -> AnnotationStudy:
     """The study of a file as it was started; says what of the file does not hold."""
     from vantage.collect import opened_study
@@ -192,23 +175,13 @@ def read_study(file: Path, folder: Path | None, database: str | None) -> Annotat
 
 
 @contextmanager
-def _recruiter(file: Path, database: str | None, *, accept_edits: bool = False) -> Iterator[Recruiter]:
+def _recruiter(file: Path, database: str | None) -> Iterator[ProlificRecruiter]:
     from vantage.collect import StudyService
-    from vantage.recruit.opened import recruiter
+    from vantage.recruit.on_prolific import recruiter
 
     study = read_study(file, None, database)
     with closing(StudyService(study, database)) as service, closing(recruiter(service)) as one:
-        if accept_edits:
-            _prolific(one).accept_edits()
         yield one
-
-
-def _prolific(one: Recruiter) -> ProlificRecruiter:
-    from vantage.recruit.on_prolific import ProlificRecruiter
-
-    if not isinstance(one, ProlificRecruiter):
-        raise InputError("This works only on Prolific", remedy="write 'via: prolific' in the study file")
-    return one
 
 
 def _confirm(question: str, yes: bool) -> None:
@@ -229,10 +202,6 @@ def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, object]]
     numbers = {name: facts[name] for name in ("status", "study", "places", "finished", "open_batches")}
     hourly = {} if state.hourly is None else {"paid_per_hour": f"{state.hourly:.2f} {state.currency}"}
     print_rows([{"platform": state.platform, **numbers, "submissions": counts, **amounts, **hourly}])
-    if state.link:
-        typer.echo(f"Put this link on the platform, which fills in the id: {state.link}")
-    for edit in state.edits:
-        typer.echo(f"Changed on the website, and not overwritten: {edit}")
     for key in state.unconfirmed:
         typer.echo(f"Begun, and not confirmed by the platform yet (cancel it if it was not made): {key}")
     for difference in state.differences:
@@ -242,7 +211,7 @@ def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, object]]
         print_rows(proposals)
 
 
-def _carry_out(one: Recruiter, request: PaymentRequest, yes: bool, *, as_json: bool) -> None:
+def _carry_out(one: ProlificRecruiter, request: PaymentRequest, yes: bool, *, as_json: bool) -> None:
     """Shows a plan, asks, and carries out exactly what was shown."""
     plan = one.plan(request)
     if not as_json:

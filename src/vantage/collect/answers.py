@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,10 @@ from vantage.scales import Scale
 
 LONGEST: Final = 10_000
 """Most characters of a reason."""
+_SIGNS: Final = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
+_TOKEN: Final = re.compile(rf"[{_SIGNS}]|[^\s{_SIGNS}]+")
+ONCE: Final = sentence("Give each place once; 1 is the first.")
+MARK: Final = sentence("Mark the words that decided, at most %(most)s.", most=0)
 NOT_OFFERED: Final = sentence("This is not one of the answers.")
 LINE: Final = 500
 """Most characters of a trait given as text."""
@@ -46,20 +51,28 @@ def checked(
     reasons: dict[str, str] = {}
     stored: dict[str, list[Any]] = {}
     answered_badly: set[str] = set()
+    places: set[tuple[str, float | None]] = set()
     for question, way in zip(questions, ways or [PLAIN] * len(questions), strict=True):
         answer = given.get(question.id, QuestionAnswer())
         reason = cleaned(answer.rationale or "") if question.rationale != "no" else ""
         shares: list[Any] = []
-        if question.scale.text:
+        whole = question.whole.id if question.whole else question.id
+        place = (whole, answer.value)
+        if question.marks:
+            problem = _marks_problem(question, answer)
+            shares = [None, sorted({*answer.marked})] if answer.marked and not problem else []
+        elif question.scale.text:
             problem = _text_problem(question, answer, reason)
         elif question.shares and (answer.shares is not None or answer.value is not None):
             problem = _shares_problem(question.scale, answer)
             answer, shares = _distributed(question.scale, answer) if not problem else (answer, [])
+        elif question.whole and question.whole.ranked and place in places and answer.value is not None:
+            problem = ONCE
         elif question.unlike and answer.value is not None and answer.value == stored[question.unlike][0]:
             problem = sentence("Please choose another answer than in the question before.")
         else:
             problem = _problem(question.scale, answer)
-        whole = question.whole.id if question.whole else question.id
+        places.add(place)
         if problem and whole not in answered_badly:
             problems[question.id] = problem
             answered_badly.add(whole)
@@ -77,6 +90,37 @@ def checked(
     if problems or reasons:
         raise InvalidAnswers(problems, reasons)
     return json.dumps(stored)
+
+
+def _marks_problem(question: Question, answer: QuestionAnswer) -> str:
+    """Why marked words are no answer: none are marked, too many, or some beside an opt-out."""
+    marked = answer.marked or ()
+    if answer.status != "answered" and not marked:
+        return _problem(question.scale, answer)
+    wanted = len({*marked}) <= question.scale.text and (marked or question.rationale == "optional")
+    if answer.status == "answered" and wanted and answer.value == float(bool(marked)):
+        return ""
+    return sentence(MARK.template, most=question.scale.text)
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text that can be marked: what stands between blanks, and each sign of scripts without blanks.
+
+    >>> tokens("It rained, 雨だ")
+    ['It', 'rained,', '雨', 'だ']
+    """
+    return _TOKEN.findall(text)
+
+
+def marked_words(question: Question, record: Mapping[str, Any], positions: Sequence[int]) -> str:
+    """Marked words as text: those that stand together are joined, others separated by semicolons."""
+    known, runs = tokens(str(record.get(question.marks) or "")), list[list[str]]()
+    inside = [place for place in positions if 0 <= place < len(known)]
+    for before, place in zip([-2, *inside], inside, strict=False):
+        if place != before + 1:
+            runs.append([])
+        runs[-1].append(known[place])
+    return "; ".join(" ".join(run) for run in runs)
 
 
 def _text_problem(question: Question, answer: QuestionAnswer, text: str) -> str:
@@ -141,13 +185,13 @@ def read(stored: str) -> dict[str, QuestionAnswer]:
     """Stored answers by question."""
     fields: dict[str, list[Any]] = json.loads(stored)
     return {
-        name: QuestionAnswer(value, status, reason, _of_100(*more[1:]))
+        name: QuestionAnswer(value, status, reason, _of_100(*more[1:2]), tuple(*more[2:3]) or None)
         for name, (value, status, reason, *more) in fields.items()
     }
 
 
-def _of_100(shares: Sequence[float] = ()) -> tuple[float, ...] | None:
-    return tuple(round(100 * share, 2) for share in shares) or None
+def _of_100(shares: Sequence[float] | None = None) -> tuple[float, ...] | None:
+    return tuple(round(100 * share, 2) for share in shares or ()) or None
 
 
 def check_traits(traits: Sequence[TraitPart], given: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:

@@ -36,7 +36,6 @@ FACTS: Final = {
     "seconds": "median seconds per page",
     "longest run": "longest run of equal answers to a question",
     "same answer": "share of the most frequent answer to a question",
-    "copied reasons": "share of reasons that nearly copy a model's",
 }
 """What a rule may look at."""
 _RULE: Final = re.compile(rf"({'|'.join(FACTS)})\s*([<>])\s*([0-9]*\.?[0-9]+)(?:\s+after\s+([0-9]+))?")
@@ -195,6 +194,31 @@ class RecruitmentPart(DocumentPart):
     """Another address to return to; `{code}` is replaced by the code, `{id}` by the person's id on the platform."""
 
 
+HookEvent = Literal["entered", "consented", "screened_out", "finished", "withdrawn", "paused", "resumed"]
+
+
+class WebhookPart(DocumentPart):
+    """An address of another program that is told what happens, signed, with pseudonyms and without answers."""
+
+    url: Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$")]
+    """Where events are sent to."""
+    events: tuple[HookEvent, ...] = ("consented", "screened_out", "finished", "withdrawn")
+    """Which events."""
+
+
+class TranslationPart(DocumentPart):
+    """The study in another language. Items have their texts in columns such as `text_de` or `text:de`."""
+
+    instrument: Text
+    """The instrument in this language: the same fields, questions, codes and checks, in the same order."""
+    back_translation: Text
+    """How the translation was checked: who translated it back, and what was changed; goes into the methods section."""
+    parameters: Annotated[dict[Id, str], Field(default_factory=dict)]
+    """Values for the instrument's parameters."""
+    texts: Annotated[dict[Text, Text], Field(default_factory=dict)]
+    """This file's texts for participants, each with its translation."""
+
+
 class StudyDocument(DocumentPart):
     """A Vantage study: which items people judge, under which conditions, and how participants are recruited."""
 
@@ -206,6 +230,8 @@ class StudyDocument(DocumentPart):
     """The language of the pages and of this file's texts, such as `de`; by default the instrument's."""
     languages: tuple[str, ...] = ()
     """Languages of the pages to choose from; items, questions and this file's texts stay as they are."""
+    translations: Annotated[dict[Id, TranslationPart], Field(default_factory=dict)]
+    """The study in other languages, by their codes: each participant gets items, questions and pages in one of them."""
     corpus: Text
     """The corpus folder, relative to this file."""
     instrument: Text
@@ -233,8 +259,6 @@ class StudyDocument(DocumentPart):
     gold: GoldPart | None = None
     rules: tuple[RulePart, ...] = ()
     """Rules about raters, fixed before the study starts."""
-    evidence: Literal["typing"] | None = None
-    """`typing`: count pastes, keys and absences; the consent then says so."""
     traits: tuple[TraitPart, ...] = ()
     """Questions about the participant, asked after consent."""
     quiz: QuizPart | None = None
@@ -253,6 +277,8 @@ class StudyDocument(DocumentPart):
     withdrawal: Literal["delete", "keep"] = "delete"
     """What happens to the answers of participants who withdraw; the consent should say the same."""
     recruitment: RecruitmentPart = RecruitmentPart()
+    webhooks: tuple[WebhookPart, ...] = ()
+    """Addresses of other programs that are told what happens."""
     database: str = ""
     """A database address; by default a SQLite file in the corpus folder."""
 

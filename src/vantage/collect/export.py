@@ -17,12 +17,11 @@ import polars as pl
 from sqlalchemy import Connection, select
 
 from vantage.adaptive.until import Until
-from vantage.collect.answers import read
+from vantage.collect.answers import marked_words, read
 from vantage.collect.blocks import Block
-from vantage.collect.evidence import summary
 from vantage.collect.phases import TrainingPhase, accepts
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import arms, evidence, items, pages, participants, reviews, submissions
+from vantage.collect.tables import arms, items, pages, participants, reviews, submissions
 from vantage.corpora import Corpus
 from vantage.corpora.schema import KIND, STATUS
 from vantage.corpora.storage import is_corpus
@@ -40,7 +39,7 @@ JUDGED: Final[dict[str, Any]] = {
     "revision": pl.Int32,
     "seconds": pl.Float64,
     "position": pl.Int32,
-    **dict.fromkeys(("presentation", "block", "allocation"), pl.String),
+    **dict.fromkeys(("presentation", "block", "allocation", "language"), pl.String),
     "probabilities": pl.List(pl.Float64),
 }
 CHECKED: Final[dict[str, Any]] = {
@@ -71,20 +70,18 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     """Reads the current answers, in the order in which each rater saw the pages."""
     people = [dict(row) for row in connection.execute(select(participants).order_by(participants.c.number)).mappings()]
     decided = {row["participant"]: dict(row) for row in connection.execute(_DECIDED).mappings()}
-    typed: dict[int, list[dict[str, int]]] = {}
-    for number, counts in connection.execute(_TYPED):
-        typed.setdefault(number, []).append(json.loads(counts))
     for person in people:
         latest = decided.get(person["number"], {})
         person |= {name: latest.get(name) for name in ("decided_by", "at")}
-        person["evidence"] = summary(typed.get(person["number"], ()))
     names = {row["number"]: row["rater"] for row in people}
+    languages = {row["number"]: row["language"] or study.language for row in people}
     rows = connection.execute(
         select(
             *(pages.c[name] for name in ("participant", "kind", "check", "condition", "batch", "position")),
             pages.c.question_set,
             items.c.item,
             *(submissions.c[name] for name in ("answers", "seconds", "at", "revision")),
+            items.c.record,
             (pages.c.seat < arms.c.seats).label("core"),
         )
         .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
@@ -96,14 +93,18 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
     seen: Counter[tuple[Any, ...]] = Counter()
-    for number, kind, check, condition, batch, position, group, item, answers, seconds, at, revision, core in rows:
-        block = study.block(group)
-        for question, (value, status, rationale, *more) in json.loads(answers).items():
+    for number, kind, check, condition, batch, position, group, item, answers, seconds, at, revision, *rest in rows:
+        block, (record, core) = study.block(group), rest
+        for question, (value, status, reason, *more) in json.loads(answers).items():
             if kind == "item":
                 key = (item, question, names[number], condition)
-                way, shares = (more[0] or None) if more else None, more[1] if more[1:] else None
+                way, shares, marked = [*more, None, None, None][:3]
+                rationale, way = reason, way or None
+                if marked:
+                    seen_item = study.in_language(languages[number]).shown_item(json.loads(record))
+                    rationale = marked_words(block.instrument.question(question), seen_item, marked)
                 saved = (round(at * 1000), revision, seconds, position, way, block.id, CORE if core else EXTRA)
-                judged.append((*key, seen[key], value, status, rationale, *saved, shares))
+                judged.append((*key, seen[key], value, status, rationale, *saved, languages[number], shares))
                 seen[key] += 1
             elif (passed := passed_check(block, kind, check, question, value)) is not None:
                 answer = (check, question, condition, value, status, passed)
@@ -115,6 +116,8 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     judgments = judgments.drop(empty)
     if len(study.blocks) == 1:
         judgments = judgments.drop("block")
+    if not study.plan.translations:
+        judgments = judgments.drop("language")
     if study.plan.adaptive is None or not Until.parse(study.plan.adaptive.until).by_item:
         judgments = judgments.drop("allocation")
     return Collected(
@@ -125,12 +128,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
 
 
 _DECIDED: Final = select(reviews.c.participant, reviews.c.at, reviews.c.decided_by).order_by(reviews.c.id)
-_TYPED: Final = (
-    select(pages.c.participant, evidence.c.counts)
-    .join(evidence, (evidence.c.page == pages.c.id) & (evidence.c.revision == pages.c.revision))
-    .order_by(pages.c.id)
-)
-_BESIDE: Final = {"decided_by": pl.String, "at": pl.Float64, "evidence": pl.String}
+_BESIDE: Final = {"decided_by": pl.String, "at": pl.Float64}
 _PEOPLE: Final[dict[str, Any]] = {
     column.name: {"TEXT": pl.String, "FLOAT": pl.Float64}.get(str(column.type), pl.Int64)
     for column in participants.columns

@@ -8,7 +8,7 @@ does, so that whoever fills in forms (a rehearsed person, a program) needs no pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -27,7 +27,7 @@ from vantage.collect.views import InvalidAnswers, Participant, QuestionAnswer, S
 from vantage.instruments import Question, grouped
 from vantage.presentations import PLAIN, Presentation
 
-FieldKind = Literal["choice", "several", "shares", "number", "text"]
+FieldKind = Literal["choice", "several", "ranking", "shares", "number", "text", "marks"]
 Tests = Literal["", "reading", "attention"]
 """What a right answer shows: that somebody has read the instructions, or that they look at each item."""
 Given = Mapping[str, Any]
@@ -82,6 +82,8 @@ class StudyForm:
     fields: tuple[FormField, ...] = ()
     item: str = ""
     """What is judged, as text."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """What is judged, by the fields of the item."""
     admits: Callable[[Given], bool] | None = None
     """Whether answers let somebody go on, where a rule decides."""
     shows: Any = None
@@ -104,16 +106,17 @@ def _labels(one: FormField) -> Iterator[str]:
         yield from (option.label for option in question.scale.options)
 
 
-def consent_form(people: ParticipantService, params: Mapping[str, str]) -> StudyForm:
-    """The first page, for a visitor who enters only by agreeing."""
+def consent_form(people: ParticipantService, params: Mapping[str, str], language: str = "") -> StudyForm:
+    """The first page, for a visitor who enters only by agreeing, in a language of the content."""
+    study = people.study.in_language(language)
 
     def send(given: Given, _: float) -> Step:
         if given[AGREED] != "yes":
             return Step("declined")
-        return people.give_consent(people.enter(params), agreed=True)
+        return people.give_consent(people.enter(params), agreed=True, language=language)
 
     agreed = FormField(AGREED, "choice", "", ("yes", "no"))
-    return StudyForm("consent", "consent", f"{people.study.consent} {people.study.warning or ''}", send, (agreed,))
+    return StudyForm("consent", "consent", f"{study.consent} {study.warning}", send, (agreed,))
 
 
 def form_of(people: ParticipantService, participant: Participant, step: Step) -> StudyForm:
@@ -188,7 +191,8 @@ def _item(people: ParticipantService, participant: Participant, step: Step) -> S
 
     fields = tuple(_fields(page.questions, ways, known, "attention"))
     place = f"item/{page.position}/{page.group}"
-    return StudyForm(place, f"item: {text[:70]}", f"{text} {page.instruction}", send, fields, text, shows=page)
+    reads = f"{text} {page.instruction}"
+    return StudyForm(place, f"item: {text[:70]}", reads, send, fields, text, page.record, shows=page)
 
 
 def _known(block: Block, kind: str, check: str) -> RightAnswers:
@@ -215,6 +219,7 @@ def _training(people: ParticipantService, participant: Participant) -> StudyForm
         lambda given, _: people.give_practice(participant, given),
         tuple(_fields(practice.questions, ways, known, "reading")),
         text,
+        practice.record,
         shows=practice,
     )
 
@@ -234,7 +239,8 @@ def _fields(
             first, way = own[0], by_question[own[0].id]
             scale = first.scale
             kind: FieldKind = "several" if first.whole and len(own) > 1 else "shares" if first.shares else "choice"
-            kind = "text" if scale.text else "number" if scale.slides else kind
+            kind = "ranking" if first.whole and first.whole.ranked else kind
+            kind = "marks" if first.marks else "text" if scale.text else "number" if scale.slides else kind
             right = {q.id: _right(q, by_question[q.id], known[q.id]) for q in own if q.id in known}
             low, high = scale.ends if scale.slides else (None, None)
             label = first.whole.ask if first.whole else first.ask

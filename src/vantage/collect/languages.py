@@ -116,6 +116,27 @@ class Language:
         return text.translate({ord(","): example[1], ord("."): example[-2]})
 
 
+class _WithTexts(gettext.NullTranslations):
+    """A catalogue with further texts before its own."""
+
+    def __init__(self, catalogue: gettext.NullTranslations, texts: Mapping[str, str]) -> None:
+        super().__init__()
+        self.add_fallback(catalogue)
+        self._texts = texts
+
+    def gettext(self, message: str) -> str:
+        return self._texts.get(message) or super().gettext(message)
+
+
+def with_texts(language: Language, texts: Mapping[str, str]) -> Language:
+    """A language that also says the texts of a study file.
+
+    >>> with_texts(language("de"), {"Your job?": "Ihr Beruf?"}).say("Your job?")
+    'Ihr Beruf?'
+    """
+    return Language(language.code, _WithTexts(language.catalogue, texts)) if texts else language
+
+
 def sentence(template: str, /, **values: float | str) -> Sentence:
     """A sentence that participants read; `make translations` puts it into the catalogues."""
     return Sentence(template, values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, bindparam, select
@@ -46,7 +47,9 @@ CACHED: Final = 100_000
 PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
 
 _RECORD = select(items.c.record).where(items.c.item == bindparam("item"))
-_BY_ID = select(participants.c.id, participants.c.number).where(participants.c.id == bindparam("id"))
+_BY_ID = select(participants.c.id, participants.c.number, participants.c.language).where(
+    participants.c.id == bindparam("id")
+)
 _ASKED = select(pages.c.question_set).where(pages.c.id == bindparam("page"), pages.c.participant == bindparam("number"))
 
 
@@ -77,7 +80,7 @@ class ParticipantService(ParticipantPlaces):
             row = self.database.write(job)
         if external is not None and source != "link" and row.stage != "withdrawn":
             self.database.private.remember(row.rater, source, external, links)
-        return Participant(row.id, row.number)
+        return Participant(row.id, row.number, row.language)
 
     def known(self, params: Mapping[str, str]) -> Known | None:
         """The participant that a link's parameters name, or null; nothing is stored.
@@ -94,7 +97,7 @@ class ParticipantService(ParticipantPlaces):
         sessions = [one["links"] for one in self.database.private.identities(row.rater)]
         untouched = row.traits is None and not row.answered and row.batch <= 1 and row.stage != "finished"
         opens = source == "invitation" or (untouched and (not sessions or links in sessions))
-        return Known(Participant(row.id, row.number), opens)
+        return Known(Participant(row.id, row.number, row.language), opens)
 
     def arrival(self) -> Step:
         """What a visitor finds who has not agreed yet: `consent`, `full` or `paused`; nothing is stored."""
@@ -113,8 +116,10 @@ class ParticipantService(ParticipantPlaces):
             row = self.database.read(lambda c: c.execute(_BY_ID, {"id": id}).one_or_none())
             if row is None:
                 return None
-            # Participants are never deleted and keep their numbers, so the cache stays valid.
-            known = _cache(self._by_id, id, Participant(row.id, row.number))
+            known = Participant(row.id, row.number, row.language)
+            if row.language or not self.study.plan.translations:
+                # Participants are never deleted and keep their numbers and languages, so the cache stays valid.
+                _cache(self._by_id, id, known)
         return known
 
     def step(self, participant: Participant) -> Step:
@@ -122,15 +127,18 @@ class ParticipantService(ParticipantPlaces):
         step = self.database.read(lambda c: self._step(c, self._row(c, participant.number)))
         return step if step is not None else self._change(participant, lambda connection, person: None)
 
-    def give_consent(self, participant: Participant, agreed: bool, wording: str | None = None) -> Step:
+    def give_consent(
+        self, participant: Participant, agreed: bool, wording: str | None = None, language: str = ""
+    ) -> Step:
         """Records the decision and reserves work for those who agree; of those who decline nothing is kept.
 
         `wording` is the text that the participant was shown, by default the study's consent. Its hash and the time are
-        stored with the participant, the text once.
+        stored with the participant, the text once. `language` is that of the content, which they keep.
         """
         if self.database.paused:
             return Step("paused")
-        text = self.study.consent if wording is None else wording
+        language = language if self.study.plan.translations else ""
+        text = self.study.in_language(language).consent if wording is None else wording
         declined: list[str] = []
 
         def job(connection: Connection, person: Row[Any]) -> None:
@@ -140,7 +148,11 @@ class ParticipantService(ParticipantPlaces):
                 declined.append(person.rater)
                 anonymous(connection, person)
                 return
-            agreement = {"consented_at": time.time(), "wording": store_wording(connection, text)}
+            agreement = {
+                "consented_at": time.time(),
+                "wording": store_wording(connection, text),
+                "language": language,
+            }
             record(connection, "consented", person.rater, wording=agreement["wording"])
             route = self._route(connection, person)
             # Blocks that are full are left out; somebody for whom there is no work is not asked anything.
@@ -174,7 +186,7 @@ class ParticipantService(ParticipantPlaces):
     def guide(self, participant: Participant) -> Guidelines | None:
         """The guidelines that a participant may read now: those of their phase or block, else the last they read."""
         person = self.database.read(lambda c: self._row(c, participant.number))
-        phases, here = self._phases(person), self._index(person)
+        phases, here = self._phases(person, self.study.in_language(person.language)), self._index(person)
         before = [phase for phase in phases[: here + 1] if isinstance(phase, Guidelines)]
         phase = phases[min(here, len(phases) - 1)]
         if isinstance(phase, TaskPhase):
@@ -184,7 +196,8 @@ class ParticipantService(ParticipantPlaces):
     def practice(self, participant: Participant) -> Practice:
         """The item that a participant practises on, at `training`."""
         person = self.database.read(lambda c: self._row(c, participant.number))
-        phase = self._phase(person)
+        study = self.study.in_language(person.language)
+        phase = self._phase(person, study)
         if not isinstance(phase, TrainingPhase):
             raise Refused(sentence("You have no page to answer now."), "conflict")
         index, answers = phase.at(place_of(person))
@@ -197,7 +210,7 @@ class ParticipantService(ParticipantPlaces):
             position=index + 1,
             items=len(phase.part.items),
             condition=part.condition,
-            record=shown,
+            record=study.shown_item(shown),
             instrument=phase.instrument,
             questions=phase.questions(index),
             answers=answers or {},
@@ -246,7 +259,7 @@ class ParticipantService(ParticipantPlaces):
                 raise Refused(sentence("You have no page to answer now."), "conflict")
             if not 0 < position <= (step.position or step.pages):
                 raise Refused(sentence("There is no such page."), "unknown")
-            return item_page(connection, self.study, person, step, position)
+            return item_page(connection, self.study.in_language(person.language), person, step, position)
 
         page = self.database.read(job)
         number = page_number(page.token)
@@ -263,7 +276,6 @@ class ParticipantService(ParticipantPlaces):
         *,
         token: str,
         seconds: float | None = None,
-        evidence: str | None = None,
     ) -> Submitted:
         """Stores the answers of a page, durably. Repeating a token, or the same answers, changes nothing.
 
@@ -281,7 +293,6 @@ class ParticipantService(ParticipantPlaces):
             token,
             checked(questions, answers, ways),
             None if seconds is None else round(min(max(seconds, 0.0), 86_400.0), 3),
-            evidence if self.study.plan.evidence else None,
         )
 
         def job(connection: Connection) -> Submitted:
@@ -291,8 +302,10 @@ class ParticipantService(ParticipantPlaces):
                 self._drop(connection, self._row(connection, participant.number), page)
             elif saved.expired:
                 self._renew(connection, self._row(connection, participant.number))
-            step = saved.step or self._step(connection, self._row(connection, participant.number)) or Step("full")
-            return Submitted(saved.position, saved.revision, saved.repeated, step, saved.late)
+            if saved.step.kind != "full":
+                return saved
+            step = self._step(connection, self._row(connection, participant.number))
+            return replace(saved, step=step or saved.step)
 
         return self.database.write(job)
 

@@ -17,6 +17,7 @@ from vantage.collect.blocks import Block
 from vantage.collect.database import StudyDatabase
 from vantage.collect.languages import sentence
 from vantage.collect.phases import Phase, Place, Quiz, TaskPhase
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.submissions import GRACE
 from vantage.collect.tables import change, pages, participants, record
 from vantage.collect.views import Participant, Refused, Step, StepKind
@@ -148,16 +149,19 @@ class ParticipantPlaces:
         tasks = (self.study.flow.phases[number] for number in route)
         return next((t for t in tasks if isinstance(t, TaskPhase) and t.block.repeats is None), None)
 
-    def _phases(self, person: Row[Any]) -> Sequence[Phase]:
-        """The participant's phases; those of studies that began before there were flows have no choice."""
-        every = self.study.flow.phases
+    def _phases(self, person: Row[Any], study: AnnotationStudy | None = None) -> Sequence[Phase]:
+        """The participant's phases, as they are in a language of the study.
+
+        Those of studies that began before there were flows have no choice.
+        """
+        every = (study or self.study).flow.phases
         return [every[number] for number in json.loads(person.route)] if person.route else every
 
     def _index(self, person: Row[Any]) -> int:
         return self.study.flow.first(person.stage) if person.place is None else person.place
 
-    def _phase(self, person: Row[Any]) -> Phase:
-        phases = self._phases(person)
+    def _phase(self, person: Row[Any], study: AnnotationStudy | None = None) -> Phase:
+        phases = self._phases(person, study)
         return phases[min(self._index(person), len(phases) - 1)]
 
     def _place_of(self, person: Row[Any], block: Block) -> int:

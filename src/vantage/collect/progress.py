@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any, Final
@@ -11,6 +11,7 @@ from typing import Any, Final
 import polars as pl
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, true
 
+from vantage.collect.answers import marked_words
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import acting, arms, events, items, pages, participants, reviews, submissions
 from vantage.collect.views import AnswerDistribution, ArmProgress, ItemAnswers, ItemLine, Overview, Refused
@@ -155,37 +156,45 @@ def item_answers(connection: Connection, study: AnnotationStudy, name: str) -> I
     if item is None:
         raise Refused(f"There is no item '{name}'.", "unknown")
     query = (
-        select(participants.c.rater, pages.c.condition, submissions.c.answers)
+        select(participants.c.rater, pages.c.condition, submissions.c.answers, participants.c.language)
         .join(participants, participants.c.number == pages.c.participant)
         .join(submissions, and_(submissions.c.page == pages.c.id, submissions.c.revision == pages.c.revision))
         .where(pages.c.row == item.row, pages.c.kind != "attention", participants.c.verdict != "excluded")
         .order_by(participants.c.number, pages.c.occasion)
     )
-    given = [(rater, condition, json.loads(answers)) for rater, condition, answers in connection.execute(query)]
+    record = json.loads(item.record)
+    given = [
+        (rater, condition, json.loads(answers), study.in_language(language).shown_item(record))
+        for rater, condition, answers, language in connection.execute(query)
+    ]
     distributions = [
-        _distribution(question, condition, [(rater, answers) for rater, seen, answers in given if seen == condition])
+        _distribution(question, condition, [one for one in given if one[1] == condition])
         for question in study.questions
-        for condition in sorted({seen for _, seen, _ in given}) or study.conditions
+        for condition in sorted({seen for _, seen, *_ in given}) or study.conditions
     ]
     return ItemAnswers(
         item.item,
-        json.loads(item.record),
+        record,
         tuple(distributions),
-        len({rater for rater, _, _ in given}),
+        len({rater for rater, *_ in given}),
         item.item in study.kept_apart,
     )
 
 
-def _distribution(question: Question, condition: str, given: list[tuple[str, dict[str, Any]]]) -> AnswerDistribution:
+def _distribution(
+    question: Question, condition: str, given: Sequence[tuple[str, str, dict[str, Any], Mapping[str, Any]]]
+) -> AnswerDistribution:
     scale = question.scale
     counts = {option.name: 0 for option in scale.options} | {opt_out.label: 0 for opt_out in scale.opt_outs}
     labels: dict[str, str] = {opt_out.status: opt_out.label for opt_out in scale.opt_outs}
     rationales, values, counted = [], [], set()
-    for rater, answers in given:
+    for rater, _, answers, record in given:
         if question.id not in answers or rater in counted:
             continue
         counted.add(rater)
-        value, status, rationale = answers[question.id][:3]
+        value, status, rationale, *more = answers[question.id]
+        if more[2:]:
+            rationale = marked_words(question, record, more[2])
         label = scale.label(value) if value is not None else labels.get(status, status)
         counts[label] = counts.get(label, 0) + 1
         if value is not None:

@@ -112,7 +112,6 @@ def rater_rows(
 
     `pages` is how many pages each has answered, and has in all; `broken` are the rules that each breaks.
     """
-    copied = _copied(study, answers.judgments)
     profiles, counted = _profiles(study, answers.judgments), included(answers)
     if len(counted) < len(answers.judgments):
         profiles |= _profiles(study, counted)  # those who count are compared with each other
@@ -128,7 +127,7 @@ def rater_rows(
             continue
         rows.append(
             RaterRow(
-                **{name: person[name] for name in ("rater", "number", "stage", "verdict", "note", "evidence", "rule")},
+                **{name: person[name] for name in ("rater", "number", "stage", "verdict", "note", "rule")},
                 condition="" if person["arm"] is None else study.block_of_arm(person["arm"]).condition(person["arm"]),
                 answered=answered,
                 pages=shown,
@@ -144,7 +143,6 @@ def rater_rows(
                 flags=(
                     *_failures(study, tested),
                     *(f"rule: {rule}" for rule in broken.get(person["number"], ())),
-                    *copied.get(rater, ()),
                     *profile.get("flags", ()),
                 ),
                 decided=_decided(person),
@@ -161,20 +159,6 @@ def _decided(person: Mapping[str, Any]) -> str:
     when = datetime.fromtimestamp(person["at"], UTC).strftime("%Y-%m-%d %H:%M UTC")
     who = {RULE: "the rule", RESEARCHER: "a researcher"}.get(person["decided_by"], person["decided_by"])
     return f"decided by {who}, {when}"
-
-
-def _copied(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, list[str]]:
-    """Flags of raters whose reasons nearly copy those of models about the same items."""
-    if not study.model_reasons:
-        return {}
-    given: dict[str, list[tuple[str, str, str]]] = {}
-    for rater, *reason in judgments.select("rater", "item", "question", "rationale").drop_nulls().iter_rows():
-        given.setdefault(rater, []).append((reason[0], reason[1], reason[2]))
-    flags: dict[str, list[str]] = {}
-    for rater, reasons in given.items():
-        counts, compared = study.model_reasons.copied(reasons)
-        flags[rater] = [f"{n} of {compared} reasons nearly copy those of {model}" for model, n in counts.items()]
-    return flags
 
 
 def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:
@@ -231,7 +215,12 @@ def _profiles(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, dict
 
 def _as_asked(study: AnnotationStudy, judgments: pl.DataFrame) -> pl.DataFrame:
     """Options that apply together as one answer: a code for each set of them, under the name of their question."""
-    parts = {q.id: (q.whole.id, 2.0**n) for g in grouped(study.rated) for n, q in enumerate(g) if q.whole is not None}
+    parts = {
+        q.id: (q.whole.id, float((len(g) + 1 if q.whole.ranked else 2) ** n))
+        for g in grouped(study.rated)
+        for n, q in enumerate(g)
+        if q.whole is not None
+    }
     if not parts:
         return judgments
     of_part = pl.col("question").is_in([*parts])
@@ -319,10 +308,6 @@ def facts(connection: Connection, study: AnnotationStudy, participant: int) -> d
     if times := [seconds for _, _, seconds in judged if seconds is not None]:
         by_name["seconds"] = RaterFact(median(times), len(times))
     by_name |= repetition(study.questions, [answered for _, answered, _ in judged])
-    reasons = [(item, question, answered[question][2]) for item, answered, _ in judged for question in answered]
-    copied, compared = study.model_reasons.copied([one for one in reasons if one[2]])
-    if compared:
-        by_name["copied reasons"] = RaterFact(sum(copied.values()) / compared, compared)
     return by_name
 
 
@@ -340,8 +325,8 @@ def repetition(questions: Sequence[Question], judged: Sequence[Mapping[str, Any]
     """
     given: dict[bool, list[list[str]]] = {True: [], False: []}
     for group in grouped(questions):
-        # How sure people are, and what they expect of others, may well be the same everywhere.
-        names, text = [q.id for q in group if not (q.confidence or q.others)], bool(group[0].scale.text)
+        # How sure people are, and what they expect of others, may well be the same everywhere; words never are.
+        names, text = [q.id for q in group if not (q.confidence or q.others or q.marks)], bool(group[0].scale.text)
         if seen := [own for page in judged if (own := [page[name] for name in names if name in page])]:
             # Of an answer in own words its text, of others the code, the status and the shares.
             given[text].append([str([one[2:3] if text else one[:2] + one[4:] for one in page]) for page in seen])

@@ -21,11 +21,22 @@ from vantage.collect.adapting import ArmState
 from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
 from vantage.collect.export import RESEARCHER
+from vantage.collect.outgoing import webhook_states
 from vantage.collect.private import password_hash, password_matches, pseudonym
 from vantage.collect.quality import RULE, broken_rules, decide
 from vantage.collect.study_setup import stored_items
 from vantage.collect.tables import acting, invitations, pages, participants, record, reviews, submissions
-from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Role, Verdict
+from vantage.collect.views import (
+    Invitation,
+    ItemAnswers,
+    ItemLine,
+    Overview,
+    RaterRow,
+    Refused,
+    Role,
+    Verdict,
+    WebhookState,
+)
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 
@@ -204,6 +215,10 @@ class ResearcherService:
         rows, used = self.database.read(lambda c: (c.execute(query).all(), set(c.execute(raters).scalars())))
         key = self.database.key
         return [Invitation(row.token, row.note, pseudonym(key, "invitation", row.token) in used) for row in rows]
+
+    def webhooks(self) -> list[WebhookState]:
+        """The addresses that are told what happens, and what waits for them."""
+        return self.database.read(lambda c: webhook_states(c, self.study.plan.webhooks))
 
     def corpus(self) -> Corpus:
         """Everything collected so far as a corpus: the study's items, human raters and their judgments."""

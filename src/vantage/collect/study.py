@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from vantage.collect import evidence
 from vantage.collect.blocks import Block, Shown, blocks_of, instrument_key, shown
 from vantage.collect.document import StudyDocument
-from vantage.collect.evidence import ModelReasons
 from vantage.collect.flow_checks import FlowChecks, training_items
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import language
 from vantage.collect.phases import Flow, flow_of
-from vantage.collect.study_checks import check_blocks, check_languages, check_recruitment, placed_blocks
+from vantage.collect.study_checks import (
+    check_blocks,
+    check_languages,
+    check_recruitment,
+    check_translations,
+    placed_blocks,
+)
+from vantage.collect.translations import aligned, columns
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, Problems, nearest
@@ -39,7 +44,8 @@ class AnnotationStudy:
     plan: StudyDocument
     """The file, as it was written."""
     instruments: Mapping[str, Instrument]
-    """The study's own instrument under the empty name, and those of blocks by `blocks.instrument_key`."""
+    """The study's own instrument under the empty name, those of blocks by `blocks.instrument_key`, and translations of
+    the study's own under `@` and their language."""
     corpus: Corpus = field(repr=False)
     folder: Path
     """The corpus folder."""
@@ -68,7 +74,10 @@ class AnnotationStudy:
         cls, plan: Mapping[str, Any], instruments: Mapping[str, Mapping[str, Any]], folder: Path, database: str
     ) -> AnnotationStudy:
         """A study from its database, with its corpus and database where they are now."""
-        whole = StudyDocument.model_validate({**plan, "corpus": str(folder), "database": database})
+        # What an earlier version could say and this one cannot is left out.
+        kept = {key: value for key, value in plan.items() if key in StudyDocument.model_fields}
+        kept["rules"] = [rule for rule in plan.get("rules", ()) if "copied reasons" not in str(rule)]
+        whole = StudyDocument.model_validate({**kept, "corpus": str(folder), "database": database})
         known = {name: Instrument.from_document(document) for name, document in instruments.items()}
         return cls(whole, known, Corpus.read(folder), folder.resolve())
 
@@ -125,24 +134,51 @@ class AnnotationStudy:
     @cached_property
     def languages(self) -> tuple[str, ...]:
         """The languages in which participants can have the pages, the first by default."""
-        return tuple(dict.fromkeys(language(code).code for code in self.plan.languages or (self.language,)))
+        codes = self.plan.languages or (self.language, *self.plan.translations)
+        return tuple(dict.fromkeys(language(code).code for code in codes))
+
+    @cached_property
+    def _translated(self) -> Mapping[str, AnnotationStudy]:
+        return {
+            code: replace(
+                self,
+                plan=self.plan.model_copy(update={"language": code}),
+                instruments={**self.instruments, "": aligned(self.instrument, self.instruments[f"@{code}"])},
+            )
+            for code in self.plan.translations
+        }
+
+    def in_language(self, code: str) -> AnnotationStudy:
+        """The study with the instrument and the texts of one language of its content: the same questions and codes."""
+        return self._translated.get(code, self)
+
+    def said(self, text: str) -> str:
+        """A text of the study file in the language of the content."""
+        own = self.plan.translations.get(self.language)
+        return own.texts.get(text, text) if own else text
+
+    def shown_item(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """An item as participants see it, in the language of the content and without the others."""
+        names = [one.name for one in self.instrument.fields]
+        others = {column for name in names for code in self.plan.translations for column in columns(name, code)}
+        own = {name: record[c] for name in names for c in columns(name, self.language) if record.get(c) is not None}
+        return {**{name: text for name, text in record.items() if name not in others}, **own}
 
     @property
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
         own = next((phase.consent.text for phase in self.plan.flow if phase.consent), "")
-        added = [language(self.language).say(evidence.CONSENT)] if self.plan.evidence else []
-        return "\n\n".join(part for part in [own or self.plan.consent or self.instrument.consent, *added] if part)
+        return self.said(own or self.plan.consent) or self.instrument.consent
 
     @property
     def warning(self) -> str:
         """The content warning; may be empty."""
-        return self.plan.warning or self.instrument.warning
+        return self.said(self.plan.warning) or self.instrument.warning
 
     def guidelines(self, instrument: Instrument, presentation: Presentation = PLAIN) -> str:
         """The study's own guidelines, then those of an instrument, in the wording of a presentation."""
         worded = presentation.guidelines(instrument)
-        own = self.plan.guidelines if instrument == self.instrument else ""
+        own = self.said(self.plan.guidelines) if instrument == self.instrument else ""
         return "\n\n".join(part.strip() for part in (own, worded) if part.strip())
 
     def block(self, question_set: int) -> Block:
@@ -170,16 +206,12 @@ class AnnotationStudy:
         return frozenset(gold | {item for item, _ in training_items(self.plan)})
 
     @cached_property
-    def model_reasons(self) -> ModelReasons:
-        """The reasons that models gave about the items, to compare people's with."""
-        return ModelReasons(self.corpus)
-
-    @cached_property
     def fields(self) -> tuple[str, ...]:
         """The fields of the instruments that the items have."""
-        columns = self.corpus.scan("items").collect_schema().names()
+        known = self.corpus.scan("items").collect_schema().names()
         named = dict.fromkeys(f.name for instrument in self.instruments.values() for f in instrument.fields)
-        return tuple(name for name in named if name in columns)
+        further = (c for name in named for code in self.plan.translations for c in columns(name, code))
+        return tuple(name for name in (*named, *further) if name in known)
 
     @property
     def database(self) -> str:
@@ -202,6 +234,7 @@ class AnnotationStudy:
         check_languages(document, plan, instruments[""] if instruments else None)
         if instruments is not None and (checks := FlowChecks(document, plan, instruments, corpus)).run():
             check_blocks(document, plan, blocks_of(plan, instruments), corpus, checks.rows)
+            check_translations(document, plan, instruments, corpus)
         document.check()
         assert instruments is not None  # noqa: S101
         assert corpus is not None  # noqa: S101
@@ -232,7 +265,8 @@ def bundled_flows() -> list[str]:
     True
     """
     folder = resources.files("vantage.collect") / "flows"
-    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    names = (entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return sorted(name for name in names if "." not in name)  # the others are translated instruments
 
 
 def known_flow(name: str) -> str:
@@ -250,6 +284,9 @@ def _instruments(
     wanted: dict[str, tuple[Loc, str, Mapping[str, str]]] = {}
     if isinstance(data.get("instrument"), str):
         wanted[""] = (("instrument",), plan.instrument, plan.parameters)
+    for code, translation in plan.translations.items():
+        at = ("translations", code, "instrument")
+        wanted[f"@{code}"] = (at, translation.instrument, translation.parameters)
     for index, phase in enumerate(plan.flow):
         if phase.guidelines and (name := phase.guidelines.instrument):
             wanted.setdefault(name, (("flow", index, "guidelines", "instrument"), name, {}))
@@ -264,8 +301,12 @@ def _instruments(
 
 
 def _instrument(name: str, parameters: Mapping[str, str], beside: Path) -> Instrument:
-    file = name.endswith((".yaml", ".yml")) or "/" in name
-    instrument = Instrument.load(beside / name if file else name)
+    if name.startswith(BUNDLED):
+        data = Document.bundled("vantage.collect", "flows", f"{name.removeprefix(BUNDLED)}.yaml").data
+        instrument = Instrument.from_document(dict(data), name)
+    else:
+        file = name.endswith((".yaml", ".yml")) or "/" in name
+        instrument = Instrument.load(beside / name if file else name)
     return instrument.with_parameters(**parameters) if parameters else instrument
 
 

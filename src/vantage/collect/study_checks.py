@@ -12,6 +12,7 @@ from vantage.collect.blocks import Block, phases_of
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_document import BlockPart, RangePart
 from vantage.collect.languages import catalogues, language
+from vantage.collect.translations import columns, differences
 from vantage.corpora import Corpus
 from vantage.corpora.disclosure import TECHNICAL
 from vantage.documents import Document, Loc
@@ -267,11 +268,40 @@ def check_recruitment(document: Document, plan: StudyDocument) -> None:
             checks.note(("recruitment", name), "only valid with 'via: prolific'")
 
 
+def check_translations(
+    document: Document, plan: StudyDocument, instruments: Mapping[str, Instrument], corpus: Corpus | None
+) -> None:
+    """Checks that translations are equivalent to the instrument, and that the items are there in every language."""
+    checks, own = StudyChecks(document, plan), instruments[""]
+    items = corpus.items if corpus is not None else None
+    for code in plan.translations:
+        loc, other = ("translations", code), instruments[f"@{code}"]
+        if language(other.language).code != code or code == language(own.language).code:
+            problem = f"'{other.id}' is written in '{other.language}', '{own.id}' in '{own.language}'"
+            checks.note((*loc, "instrument"), f"{problem}; name the translation by its own language")
+        for problem in differences(own, other):
+            checks.note((*loc, "instrument"), problem)
+        if items is None:
+            continue
+        known = [column for field in own.fields for column in columns(field.name, code) if column in items.columns]
+        if not known and any(field.kind != "target" for field in own.fields):
+            names = " or ".join(columns(own.fields[0].name, code))
+            checks.note(loc, f"the items have no texts in '{code}'; add a column {names}")
+        for column in known:
+            if items[column].null_count():
+                checks.note(loc, f"the column '{column}' is empty for {items[column].null_count()} items")
+    if plan.translations and any(part is not None and part.instrument for part, _ in placed_blocks(plan)):
+        checks.note(("translations",), "all blocks use the study's own instrument, which is what is translated")
+
+
 def check_languages(document: Document, plan: StudyDocument, instrument: Instrument | None) -> None:
     """Checks that there are pages in the languages of the study, one of which is that of its instrument."""
     checks = StudyChecks(document, plan)
     named: list[tuple[Loc, str]] = [(("language",), plan.language)]
     named += [(("languages", index), code) for index, code in enumerate(plan.languages)]
+    named += [(("translations", code), code) for code in plan.translations]
+    if plan.languages and plan.translations:
+        checks.note(("languages",), "'translations' name the languages; leave this out")
     for loc, code in named:
         if code and language(code).code != code.partition("-")[0].lower():
             checks.note(loc, f"there are no pages in '{code}'; available: {', '.join(catalogues())}")

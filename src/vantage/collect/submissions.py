@@ -17,8 +17,8 @@ from vantage.collect.answers import read
 from vantage.collect.blocks import Block, decoded
 from vantage.collect.languages import sentence
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import evidence, items, pages, participants, submissions
-from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step
+from vantage.collect.tables import items, pages, participants, submissions
+from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step, Submitted
 
 _PAGE = (
     select(pages, items.c.record, drafts.OF_PAGE.label("draft"))
@@ -79,23 +79,6 @@ class Submission:
     token: str
     answers: str
     seconds: float | None
-    evidence: str | None = None
-    """Counts of how it was typed, as stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class SaveResult:
-    """The result of a submission."""
-
-    position: int
-    revision: int
-    repeated: bool = False
-    step: Step | None = None
-    """The participant's next step; null where it must be looked up."""
-    expired: bool = False
-    """Whether the participant's reservation had expired and must be renewed."""
-    late: bool = False
-    """Whether the time for the page was over, so that nothing was stored."""
 
 
 def page_number(token: str) -> int:
@@ -117,7 +100,7 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     earlier: Mapping[str, QuestionAnswer] = {}
     if page.revision:
         earlier = read(connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one())
-    record = json.loads(page.record) if page.record is not None else _substitute(block, page.check)
+    record = study.shown_item(json.loads(page.record)) if page.record is not None else _substitute(block, page.check)
     instruction = block.checks[page.check].instruction if page.kind == "attention" else ""
     if instruction and block.attention and block.attention.placed == "inside":
         record, instruction = _with_instruction(block, record, instruction), ""
@@ -157,7 +140,7 @@ def already_saved(connection: Connection, token: str) -> bool:
     return connection.execute(_TOKEN, {"page": page_number(token), "token": token}).first() is not None
 
 
-def save(connection: Connection, new: Submission, lease: float, limit: float | None = None) -> SaveResult:
+def save(connection: Connection, new: Submission, lease: float, limit: float | None = None) -> Submitted:
     """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once.
 
     `limit` is the time limit of the page in seconds.
@@ -169,7 +152,7 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
         again = connection.execute(_TOKEN, {"page": page.id, "token": new.token}).scalar_one_or_none()
         last = connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one()
         if again is not None or (last == new.answers and page.present):
-            return SaveResult(page.position, page.revision, repeated=True)
+            return Submitted(page.position, page.revision, repeated=True)
     if page.stage != "working" or not page.present or page.verdict == "excluded":
         raise Refused(sentence("Your answers are final and can no longer be changed."), "conflict")
     lapsed, started = page.state == "lapsed", time.time()
@@ -180,20 +163,18 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
     ):
         raise Refused(GONE, "conflict", sentence("Somebody else has this text now"))
     if limit and page.state == "open" and page.shown_at and started > page.shown_at + limit + GRACE:
-        return SaveResult(page.position, page.revision, late=True)
+        return Submitted(page.position, page.revision, late=True)
     if not lapsed and (page.position != new.position or new.position > page.answered + 1):
         raise Refused(sentence("This page has moved. Please open it again."), "conflict")
     now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
     stored = {"page": page.id, "revision": revision, "token": new.token, "answers": new.answers}
     connection.execute(_INSERT, {**stored, "seconds": new.seconds, "at": now})
-    if new.evidence is not None:
-        connection.execute(evidence.insert(), {"page": page.id, "revision": revision, "counts": new.evidence})
     connection.execute(_ANSWERED, {"page": page.id, "new_revision": revision})
     drafts.drop(connection, page.number, drafts.item_place(page.id))
     if page.lease is None:
-        return SaveResult(page.position, revision, expired=True)
+        return Submitted(page.position, revision, expired=True)
     connection.execute(_LEASE, {"own": page.number, "until": now + lease, "more": more})
-    return SaveResult(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
+    return Submitted(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
 
 
 def _with_instruction(block: Block, record: Mapping[str, Any], instruction: str) -> dict[str, Any]:

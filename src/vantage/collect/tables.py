@@ -4,8 +4,7 @@
 A page holds a seat (see `assignment`) as long as its rating counts; the database refuses a seat that is held twice and
 an item that is shown twice to one participant, unless the study says so.
 
-To change the schema, change the tables and raise `VERSION`: missing tables and columns are added, in one transaction. A
-new column of an old table is nullable or has a server default.
+To change the schema, see `migrations`.
 
 `events` is an append-only log under the raters' pseudonyms. Events hold no answers and no platform ids, so they stay
 when a participant withdraws.
@@ -20,7 +19,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.schema import CreateColumn, SchemaItem
+from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
 from vantage.errors import InputError
@@ -97,6 +96,7 @@ participants: Final = METADATA.table(
     sa.Column("place", sa.Integer),
     sa.Column("state", sa.Text, nullable=False, server_default="{}"),
     sa.Column("deadline", sa.Float),
+    sa.Column("language", sa.Text, nullable=False, server_default=""),
     sa.UniqueConstraint("source", "external", name="participants_external"),
     sa.Index("participants_lease", "lease"),
 )
@@ -107,7 +107,7 @@ verdict. `wording` is the SHA-256 of the text that the participant agreed to. `l
 null when nothing is reserved. `pages` and `answered` count the pages of the current batch, so that they need not be
 counted on every page. `route` holds the numbers of the participant's phases in their order, as JSON, and `place` an
 index into it; both are null before consent. `state` is what phases store, `deadline` when the time for the current
-block is over.
+block is over. `language` is that of the content, where there are several.
 """
 
 pages: Final = METADATA.table(
@@ -224,21 +224,13 @@ for _ddl, _dialect in (
         sa.event.listen(events, "after_create", sa.DDL(_ddl.format(_change)).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
 
 
-evidence: Final = METADATA.table(
-    "evidence",
-    sa.Column("page", sa.ForeignKey("pages.id"), primary_key=True),
-    sa.Column("revision", sa.Integer, primary_key=True),
-    sa.Column("counts", sa.Text, nullable=False),
-)
-"""How the answers of a submission were typed, as JSON, where the consent says so."""
-
 PERSONAL: Final = (
     *(participants.c.traits, participants.c.state, participants.c.note),
-    *(submissions.c.answers, drafts.c.fields, evidence.c.counts),
+    *(submissions.c.answers, drafts.c.fields),
 )
 """Columns that hold what participants said."""
 
-VERSION: Final = 4
+VERSION: Final = 5
 FIRST: Final = 4
 """The first version that was released; databases that are older cannot be read."""
 _WORDING = sa.text("INSERT INTO wordings (sha256, text) VALUES (:sha256, :text) ON CONFLICT DO NOTHING")
@@ -292,13 +284,9 @@ def prepare(connection: sa.Connection) -> bool:
         return True
     version = _version(connection)
     if version < VERSION:
-        METADATA.create_all(connection)
-        for table in METADATA.sorted_tables:
-            known = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
-            for column in table.columns:
-                if column.name not in known:
-                    shape = CreateColumn(column).compile(dialect=connection.dialect)
-                    connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {shape}")
+        from vantage.collect.migrations import upgrade
+
+        upgrade(connection, version, VERSION)
         keep_out_of_statistics(connection, PERSONAL)
         write_setting(connection, "schema", str(VERSION))
     return False

@@ -79,6 +79,8 @@ class Participant:
     id: str
     number: int
     """A running number, for the log."""
+    language: str = field(default="", compare=False)
+    """The language of what they read, where a study has several and they have agreed to it in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,8 @@ class QuestionAnswer:
     rationale: str | None = None
     shares: tuple[float, ...] | None = field(default=None, repr=False)
     """Where shares are asked for: one for each option, in the order of the scale; the value is that of the largest."""
+    marked: tuple[int, ...] | None = field(default=None, repr=False)
+    """Where words of the item are marked: which, counted from 0 (see `answers.tokens`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +188,12 @@ class Submitted:
     position: int
     revision: int
     """1 for the first answers to this page, 2 after the first change …"""
-    repeated: bool
+    repeated: bool = False
     """Whether the same submission, or the same answers, had been stored before."""
-    step: Step
+    step: Step = Step("full")
     """The participant's next step."""
+    expired: bool = False
+    """Whether the participant's reservation had expired and had to be renewed."""
     late: bool = False
     """Whether the time for the page was over, so that nothing was stored."""
 
@@ -303,8 +309,6 @@ class RaterRow:
     """The participant's completion code, to compare with the platform's list."""
     rule: str = ""
     """The rule by which the rater was excluded."""
-    evidence: str = ""
-    """How answers were typed, in words, where the consent says so; for a person to weigh, never a verdict."""
     decided: str = ""
     """Who made the latest decision and when, with the rule that was applied."""
 
@@ -341,6 +345,18 @@ class ItemLine:
     start: str
     ratings: int
     reserved: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookState:
+    """An address that is told what happens, and how far."""
+
+    url: str
+    events: tuple[str, ...]
+    waiting: int = 0
+    """Events that it has not taken yet."""
+    problem: str = ""
+    """Why it did not take the last one."""
 
 
 @dataclass(frozen=True, slots=True)

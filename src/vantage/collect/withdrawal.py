@@ -40,7 +40,7 @@ def erase(connection: Connection, person: Row[Any]) -> None:
     for table, column in OWNED:
         of_page = any(key.column is pages.c.id for key in column.foreign_keys)
         connection.execute(table.delete().where(column.in_(own) if of_page else column == person.number))
-    empty = {"lease": None, "traits": None, "state": "{}", "note": "", "rule": "", "answered": 0}
+    empty = {"lease": None, "traits": None, "state": "{}", "note": "", "rule": "", "answered": 0, "language": ""}
     tables.change(connection, person.number, stage="withdrawn", **empty)
     code = "".join(secrets.choice(LETTERS) for _ in range(10))
     receipt = {"code": code, "participant": person.number, "at": time.time(), "deleted": json.dumps(deleted)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vantage.documents import Document, Loc
 from vantage.errors import nearest
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
         ReversedPart,
         WordingPart,
     )
+
+MOST_RANKED: Final = 10
+APART: Final = ("several", "ranking")
+"""Keys of questions that are judged option by option."""
 
 
 class Checks:
@@ -148,28 +152,42 @@ class Checks:
     def _kind(self, loc: Loc, question: QuestionPart, scale: Scale | None) -> None:
         """What only some kinds of answers allow."""
         varied = [key for key in ("reversed", "wordings", "anchors", "rationale") if key in question.model_fields_set]
-        if question.several is not None:
+        if question.several is not None or question.ranking:
+            key, what = ("ranking", "a ranking needs") if question.ranking else ("several", "several options need")
             if scale and (scale.ordered or scale.text):
-                self._note((*loc, "several"), f"several options need a nominal scale, and this is {scale.describe()}")
+                self._note((*loc, key), f"{what} a nominal scale, and this is {scale.describe()}")
             elif scale and len(set(_judged(question, scale))) < len(scale.options):
                 self._note((*loc, "scale"), "two options differ only in punctuation; give them other labels")
             elif scale and any(map(has_roles, scale.texts)):
-                self._note((*loc, "scale"), "labels refer to nobody by role where several options may apply")
-            if varied:
-                self._note((*loc, varied[0]), f"'{varied[0]}' does not go with 'several'")
-        if scale and scale.text and (other := [key for key in varied if key in ("reversed", "anchors")]):
-            self._note((*loc, other[0]), f"'{other[0]}' does not go with a text")
+                self._note((*loc, "scale"), f"labels refer to nobody by role with '{key}'")
+            elif scale and question.ranking and len(scale.options) > MOST_RANKED:
+                self._note((*loc, key), f"at most {MOST_RANKED} options can be ranked, and these are more")
+            both = ["several"] if question.ranking and question.several is not None else []
+            for other in [*varied, *both][:1]:
+                self._note((*loc, other), f"'{other}' does not go with '{key}'")
+        self._marks(loc, question, scale)
+        if scale and scale.text and (unfit := [key for key in varied if key in ("reversed", "anchors")]):
+            self._note((*loc, unfit[0]), f"'{unfit[0]}' does not go with a text")
         if question.unlike is not None:
             place = self.questions.index(question.id)
             before = self.file.questions[place - 1] if place else None
-            if before is None or before.id != question.unlike or before.scale != question.scale or before.several:
+            if before is None or before.id != question.unlike or before.scale != question.scale or _parted(before):
                 self._note((*loc, "unlike"), f"the question before it must be '{question.unlike}', on the same scale")
-
         if question.shares and scale and (scale.text or scale.slides):
             self._note((*loc, "shares"), f"shares need options, and the scale is {scale.describe()}")
-        if question.shares and (apart := [key for key in ("several", "unlike", "reversed") if getattr(question, key)]):
+        if question.shares and (apart := [key for key in (*APART, "unlike", "reversed") if getattr(question, key)]):
             self._note((*loc, apart[0]), f"'{apart[0]}' does not go with 'shares'")
         self._beside(loc, question, scale)
+
+    def _marks(self, loc: Loc, question: QuestionPart, scale: Scale | None) -> None:
+        """Words that are marked are those of a text, and belong to the one answer before them."""
+        if question.marks is not None:
+            texts = [f.name for f in self.file.fields if f.kind == "text"]
+            self._known((*loc, "marks"), [question.marks], texts, "field of text")
+            if scale and not scale.text:
+                self._note((*loc, "marks"), f"marked words are a text, and the scale is {scale.describe()}")
+            if (place := self.questions.index(question.id)) and _parted(self.file.questions[place - 1]):
+                self._note((*loc, "marks"), "the question before it must have one answer or shares")
 
     def _beside(self, loc: Loc, question: QuestionPart, scale: Scale | None) -> None:
         """Questions about the answer to another one follow it, or one that does."""
@@ -180,7 +198,7 @@ class Checks:
             while place and name in (self.file.questions[place].confidence, self.file.questions[place].others):
                 place -= 1
             asked = self.file.questions[place]
-            if asked.id != name or asked.several:
+            if asked.id != name or _parted(asked):
                 self._note((*loc, key), f"the question before it must be '{name}', with one answer or shares")
             elif key == "others" and asked.scale != question.scale:
                 self._note((*loc, key), f"what others answer to '{name}' is asked on the same scale, '{asked.scale}'")
@@ -260,9 +278,11 @@ class Checks:
         elif isinstance(answer, str):
             if answer not in [o.status for o in scale.opt_outs] and not scale.text:
                 self._note((*place, "answer"), f"the scale of '{question}' has no opt-out '{answer}'")
-        elif (part.several is not None) != isinstance(answer, list):
-            wanted = "a code" if part.several is None else "a list of codes"
+        elif _parted(part) != isinstance(answer, list):
+            wanted = "a list of codes" if _parted(part) else "a code"
             self._note((*place, "answer"), f"this should be {wanted}, or an opt-out")
+        elif isinstance(answer, list) and part.ranking and sorted(answer) != sorted(scale.codes):
+            self._note((*place, "answer"), "a ranking names every option once")
         else:
             for code in answer if isinstance(answer, list) else [answer]:
                 if scale.text or not scale.holds(code):
@@ -271,9 +291,14 @@ class Checks:
 
 def _judged(question: QuestionPart, scale: Scale | None) -> list[str]:
     """The ids under which the answers to a question are judged."""
-    if question.several is None or scale is None:
+    if not _parted(question) or scale is None:
         return [question.id]
     return [part_id(question.id, option.label) for option in scale.options]
+
+
+def _parted(question: QuestionPart) -> bool:
+    """Whether it is judged option by option."""
+    return question.several is not None or question.ranking
 
 
 def _fits(kind: str, content: Any) -> bool:

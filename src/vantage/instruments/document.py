@@ -183,6 +183,11 @@ class QuestionPart(DocumentPart):
     """Whether the rater is asked for a reason; with a scale of `text`, `optional` means that it may be left empty."""
     several: Text | None = None
     """Several options of a nominal scale may apply; this is the label of the answer that none does."""
+    ranking: bool = False
+    """The rater puts the options of a nominal scale, at most ten, in an order; each option's place is an answer."""
+    marks: Id | None = None
+    """A field of the item whose words the rater marks: those that decided the answer before. The scale is a `text`,
+    whose number then is the most words."""
     unlike: QuestionId | None = None
     """The question before it, on the same scale, whose answer this one cannot have: best and worst of a tuple."""
     shares: bool = False
@@ -229,7 +234,7 @@ class AnswerPart(DocumentPart):
     """The answer of a worked example."""
 
     answer: float | list[float] | Text
-    """A code of the question's scale, the codes that apply, one of its opt-outs, or a text."""
+    """A code of the question's scale, the codes that apply (of a ranking all, in order), an opt-out, or a text."""
     reason: Text
     """Why this is the answer."""
 

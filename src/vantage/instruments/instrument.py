@@ -326,10 +326,11 @@ class Instrument:
 def _questions(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[str, str]) -> Iterable[Question]:
     """What is judged: the question, or a question for each option where several may apply."""
     question = _question(part, scales, words)
-    if part.several is None:
+    if part.several is None and not part.ranking:
         return [question]
     shared = ("id", "title", "ask", "scale", "ask_in", "guidance", "section")
-    return MultipleChoice(**{name: getattr(question, name) for name in shared}, none=part.several).parts()
+    own = {name: getattr(question, name) for name in shared}
+    return MultipleChoice(**own, none=part.several or "", ranked=part.ranking).parts()
 
 
 def _answers(
@@ -338,13 +339,16 @@ def _answers(
     """The answers of a worked example; those of options that may apply together one by one."""
     parts = {question.id: question for question in questions}
     for question, given in example.answers.items():
-        if parts[question].several is None:
+        if parts[question].several is None and not parts[question].ranking:
             assert not isinstance(given.answer, list)  # noqa: S101 - checked before
             yield question, Answer(given.answer, given.reason)
             continue
         for option in scales[parts[question].scale].options:
-            applies = float(option.code in given.answer) if isinstance(given.answer, list) else given.answer
-            yield part_id(question, option.label), Answer(applies, given.reason)
+            answer = given.answer
+            if isinstance(answer, list):
+                ranked = parts[question].ranking
+                answer = answer.index(option.code) + 1.0 if ranked else float(option.code in answer)
+            yield part_id(question, option.label), Answer(answer, given.reason)
 
 
 def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[str, str]) -> Question:
@@ -370,6 +374,7 @@ def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[st
             confidence=part.confidence or "",
             others=part.others or "",
             of_person={**(plain.of_person if plain else {}), **{own[text]: others[text] for text in roles}},
+            marks=part.marks or "",
         )
 
     plain, twin = worded(part), part.reversed

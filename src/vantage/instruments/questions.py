@@ -41,6 +41,8 @@ class Question:
     """The question of which this one asks how other people answer it."""
     of_person: Mapping[str, str] = field(default_factory=dict)
     """What labels of its scale become for a rater who speaks for a described person, where they differ."""
+    marks: str = ""
+    """The field of the item whose words are marked: those that decided the answer before it."""
 
     @property
     def guidelines(self) -> str:
@@ -72,18 +74,32 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class MultipleChoice(Question):
-    """A question to which several options may apply: asked as one, judged as a question with 0 or 1 for each option."""
+    """A question about all its options: asked as one, judged as a question about each option.
+
+    Where several may apply, the answer about each is 0 or 1; where they are ranked, it is the option's place.
+    """
 
     none: str = ""
     """The label of the answer that no option applies."""
+    ranked: bool = False
+    ids: tuple[str, ...] = ()
+    """The ids of the questions about the options, where these are not made of the options' labels."""
+
+    @property
+    def part_ids(self) -> tuple[str, ...]:
+        """The ids of the questions about the options, in the order of the scale."""
+        return self.ids or tuple(part_id(self.id, option.label) for option in self.scale.options)
 
     def parts(self) -> Iterator[Question]:
         """The question about each option, as it is asked alone and as it stands in the judgments table."""
-        scale = Scale.labels("no", "yes", opt_outs=self.scale.opt_outs)
-        for option in self.scale.options:
-            asks = [escaped(f'Does this apply: "{option.label}"?')]
+        scale, last = Scale.labels("no", "yes", opt_outs=self.scale.opt_outs), len(self.scale.options)
+        if self.ranked:
+            scale = Scale.points(1, last, anchors={1: "first", last: "last"}, opt_outs=self.scale.opt_outs)
+        for id_, option in zip(self.part_ids, self.scale.options, strict=True):
+            said = f'Which place has "{option.label}"?' if self.ranked else f'Does this apply: "{option.label}"?'
+            asks = [escaped(said)]
             yield Question(
-                part_id(self.id, option.label),
+                id_,
                 f"{self.title}: {option.label}",
                 " ".join([self.ask, *asks]),
                 scale,
@@ -94,8 +110,11 @@ class MultipleChoice(Question):
             )
 
     def codes(self, answers: Mapping[str, float | str]) -> list[float]:
-        """The options that apply, by the answers to the questions about them."""
-        return [o.code for o in self.scale.options if answers.get(part_id(self.id, o.label)) == 1]
+        """The options that apply, or all in the order of their places, by the answers to the questions about them."""
+        given = {o.code: answers.get(id_) for id_, o in zip(self.part_ids, self.scale.options, strict=True)}
+        if self.ranked:
+            return sorted(given, key=lambda code: float(given[code] or 0))
+        return [code for code, answer in given.items() if answer == 1]
 
 
 def part_id(question: str, label: str) -> str:
@@ -112,7 +131,7 @@ def grouped(questions: Iterable[Question]) -> list[tuple[Question, ...]]:
     """Questions that are asked as one stand together.
 
     These are the options of one question, questions that cannot be alike, and a question with those about its answer:
-    how sure it is, and what others say.
+    how sure it is, what others say, and which words decided.
 
     >>> [len(group) for group in grouped([Question("a", "A", "A?", Scale.labels("no", "yes"))])]
     [1]
@@ -122,7 +141,9 @@ def grouped(questions: Iterable[Question]) -> list[tuple[Question, ...]]:
         last = groups[-1] if groups else ()
         about = {question.unlike, question.confidence, question.others}
         joins = last and (
-            (question.whole is not None and last[-1].whole == question.whole) or any(one.id in about for one in last)
+            (question.whole is not None and last[-1].whole == question.whole)
+            or any(one.id in about for one in last)
+            or bool(question.marks)
         )
         groups = [*groups[:-1], (*last, question)] if joins else [*groups, (question,)]
     return groups

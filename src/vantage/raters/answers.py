@@ -120,15 +120,18 @@ def _said(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
 
 
 def listed_several(question: MultipleChoice) -> str:
-    """The options of which several may apply, with the ways to choose none."""
-    return f"{listed(question.scale)}\n{NONE} = {question.none}"
+    """The options of which several may apply, with the ways to choose none; or those that are ranked."""
+    return listed(question.scale) + ("" if question.ranked else f"\n{NONE} = {question.none}")
 
 
 def words_several(question: MultipleChoice, *, as_list: bool = False) -> str:
     """How the options that apply are written."""
     declined = "".join(f', or "{c.word}"' for c in choices(question.scale) if c.value is None)
+    offered = ", ".join(f'"{c.word}"' for c in choices(question.scale) if c.value is not None)
+    if question.ranked:
+        form = f"a list of all of {offered} in order" if as_list else "all of them in order"
+        return f"{form}, from the first place to the last{'' if as_list else ', separated by semicolons'}{declined}"
     if as_list:
-        offered = ", ".join(f'"{c.word}"' for c in choices(question.scale) if c.value is not None)
         return f"a list of all that apply of {offered} (an empty list where none does){declined}"
     return f'all that apply, separated by semicolons, or "{NONE}"{declined}'
 
@@ -144,6 +147,14 @@ def words_shares(question: Question, *, as_object: bool = False) -> str:
     return f'the share of each answer in per cent, which add up to 100, as in "{inside}"{declined}'
 
 
+def words_marked(question: Question) -> str:
+    """How marked words are written."""
+    declined = "".join(f', or "{c.word}"' for c in choices(question.scale) if c.value is None)
+    empty = f', or "{NONE}"' if question.rationale == "optional" else ""
+    most = f"at most {question.scale.text} words that decided"
+    return f"{most}, copied from the {question.marks} and separated by semicolons{empty}{declined}"
+
+
 def answer_schema(
     questions: Sequence[Question], *, reason: bool, together: bool, answer_first: bool = False
 ) -> Mapping[str, Any]:
@@ -152,7 +163,10 @@ def answer_schema(
     properties: dict[str, Any] = {}
     for question in put(questions):
         several = isinstance(question, MultipleChoice) or question.shares
-        answer = _some_of(question.scale, shares=question.shares) if several else _one_of(question.scale)
+        ranked = isinstance(question, MultipleChoice) and question.ranked
+        answer = _some_of(question.scale, question.shares, ranked) if several else _one_of(question.scale)
+        if question.marks:
+            answer = {"type": "string", "minLength": 1}
         both = {"answer": answer, "reason": text} if answer_first else {"reason": text, "answer": answer}
         parts = both if reason else {"answer": answer}
         if not together:
@@ -162,9 +176,11 @@ def answer_schema(
     return _object(properties)
 
 
-def _some_of(scale: Scale, *, shares: bool) -> dict[str, Any]:
+def _some_of(scale: Scale, shares: bool, ranked: bool) -> dict[str, Any]:
     offered = [c.word for c in choices(scale) if c.value is not None]
     several: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": offered}}
+    if ranked:
+        several |= {"minItems": len(offered), "maxItems": len(offered)}
     if shares:
         several = _object({word: {"type": "number", "minimum": 0, "maximum": 100} for word in offered})
     declined = [c.word for c in choices(scale) if c.value is None]

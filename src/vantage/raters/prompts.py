@@ -33,6 +33,7 @@ from vantage.raters.answers import (
     listed,
     listed_several,
     words,
+    words_marked,
     words_several,
     words_shares,
 )
@@ -201,7 +202,10 @@ class Prompter:
             parts.append(f"Question: {question.wording(self.condition, **filled)}")
             if self.style.scoring:
                 return "\n\n".join(parts)
-            parts.append(listed_several(question) if isinstance(question, MultipleChoice) else listed(question.scale))
+            if isinstance(question, MultipleChoice):
+                parts.append(listed_several(question))
+            elif not question.marks:
+                parts.append(listed(question.scale))
         else:
             asked = []
             for question in put(questions):
@@ -342,6 +346,8 @@ def _allowed(question: Question, *, as_list: bool) -> str:
         return words_several(question, as_list=as_list)
     if question.shares:
         return words_shares(question, as_object=as_list)
+    if question.marks:
+        return words_marked(question)
     empty = f', or "{NONE}"' if question.scale.text and question.rationale == "optional" else ""
     return words(question.scale) + empty
 

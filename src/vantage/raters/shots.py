@@ -39,8 +39,8 @@ def corpus_shots(training: Corpus, questions: Sequence[Question], condition: str
 
     Raters who are marked as excluded do not count, and of a person's repetitions only the first does.
     """
-    if any(question.shares for question in questions):
-        return []  # the one answer of most people is no distribution
+    if any(question.shares or (question.whole and question.whole.ranked) or question.marks for question in questions):
+        return []  # the one answer of most people is no distribution, and their places may be no ranking
     ids = [question.id for question in questions]
     people = training.included().people().judgments
     if condition:

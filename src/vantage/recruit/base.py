@@ -1,13 +1,13 @@
-"""What every recruiter can do, whatever the platform."""
+"""The state of recruiting, and payments as plans: a list with a total, confirmed as shown."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from vantage.errors import InputError
 
@@ -37,26 +37,10 @@ class Recruited:
     currency: str = ""
     hourly: float | None = None
     """What an hour was paid, by the median of the time that participants took; null before anyone finished."""
-    edits: tuple[str, ...] = ()
-    """Fields that were changed on the platform's website: the field, what it was, what it is."""
     unconfirmed: tuple[str, ...] = ()
     """Entries of the ledger that were begun and have no end, such as payments the platform does not show yet."""
     differences: tuple[str, ...] = ()
     """Where the platform shows other payments than the ledger."""
-    link: str = ""
-    """The link to put on the platform, where that is done by hand."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Somebody whom a researcher should look at, and why; nobody is rejected automatically."""
-
-    submission: str
-    """Empty where somebody is here of whom the platform knows no submission."""
-    rater: str
-    reason: str
-    rejectable: bool = True
-    """Whether the submission awaits review, so that it can be rejected."""
 
 
 CHANGED: Final = "is no longer due as it was confirmed; plan it again"
@@ -129,47 +113,6 @@ class Paid:
     refused: Mapping[str, str] = field(default_factory=dict)
     """Lines that were not carried out, by submission (or key), and why."""
     amount: int = 0
-
-
-class Recruiter(Protocol):
-    """Finds people for a study and pays them. Nothing here asks for confirmation: commands and pages do."""
-
-    def create(self) -> Recruited:
-        """Sets up the study on the platform, where nobody sees it yet."""
-
-    def state(self) -> Recruited:
-        """The state of recruiting, after what people did on the platform has been taken over."""
-
-    def proposals(self) -> list[Proposal]:
-        """Whom one should look at, and why."""
-
-    def plan(self, request: PaymentRequest) -> PaymentPlan:
-        """What a request comes to now, as a list; nothing is changed."""
-
-    def carry_out(self, plan: PaymentPlan) -> Paid:
-        """Carries out the lines of a plan, and no other; what is no longer due is left out and listed as refused."""
-
-    def cancel(self, keys: Sequence[str]) -> None:
-        """Gives up payments that were begun and have no end, by their keys in the ledger."""
-
-    def stop(self) -> Recruited:
-        """Ends recruiting; those who are at work may finish."""
-
-    def close(self) -> None:
-        """Closes connections to the platform."""
-
-
-def at_once(one: Recruiter, act: PaidAct, amounts: Mapping[str, int] | None = None, name: str = "") -> Paid:
-    """Plans and carries out, where the caller has confirmed whatever the plan says: in rehearsals."""
-    return one.carry_out(one.plan(PaymentRequest(act, amounts or {}, name)))
-
-
-def check_bonus(request: PaymentRequest) -> None:
-    """Refuses a bonus without a name, which could be paid twice, or without an amount."""
-    if not request.name.strip():
-        raise InputError("The bonus has no name", remedy="name what it is for, such as 'second round'")
-    if any(amount <= 0 for amount in request.amounts.values()):
-        raise InputError("A bonus must be more than 0", remedy="give an amount such as 0.50")
 
 
 def cents(text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import ceil, sqrt
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -15,11 +14,6 @@ LEAST: Final = {"GBP": 6.0, "USD": 8.0}
 """What Prolific lets an hour be paid at least (https://www.prolific.com/pricing)."""
 PARAMETERS: Final = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 LONGEST_NAME: Final = 120
-COMPARED: Final = (
-    *("name", "description", "external_study_url", "reward", "estimated_completion_time", "maximum_allowed_time"),
-    *("total_available_places", "filters", "completion_codes", "device_compatibility"),
-)
-"""Fields whose changes on the website are noticed."""
 
 
 def offer_of(study: AnnotationStudy) -> OfferPart:
@@ -33,7 +27,7 @@ def offer_of(study: AnnotationStudy) -> OfferPart:
     return offer
 
 
-def reward(offer: OfferPart, minutes: float, lowest: Mapping[str, float] = LEAST) -> int:
+def reward(offer: OfferPart, minutes: float) -> int:
     """What a participant gets, in the hundredth part of the currency: rounded up, and never under the hourly pay.
 
     >>> offer = OfferPart(url="https://a.org", description="d", hourly_pay=9.0, currency="GBP")
@@ -45,7 +39,7 @@ def reward(offer: OfferPart, minutes: float, lowest: Mapping[str, float] = LEAST
     vantage.errors.InputError: A reward of 1.50 GBP for 12.5 minutes is 7.20 GBP an hour, under the hourly pay of 9.00;
     offer 1.88 GBP or more.
     """
-    least = lowest.get(offer.currency)
+    least = LEAST.get(offer.currency)
     if least is not None and offer.hourly_pay < least:
         raise InputError(
             f"The hourly pay of {offer.hourly_pay:.2f} {offer.currency} is under Prolific's minimum of {least:.2f}",
@@ -115,32 +109,3 @@ def study_fields(study: AnnotationStudy, name: str, minutes: float, batches: int
     if study.warning:
         fields |= {"content_warnings": ["sensitive"], "content_warning_details": study.warning.strip()}
     return fields | ({"project": offer.project} if offer.project else {})
-
-
-def edits(known: Mapping[str, Any], shown: Mapping[str, Any]) -> list[str]:
-    """What differs on the website from what we last knew, field by field.
-
-    Fields that the platform does not show, and what it adds to a filter or a code, are no difference.
-
-    >>> edits({"reward": 150, "name": "A"}, {"reward": 200.0, "name": "A", "status": "ACTIVE"})
-    ['reward: 150 → 200']
-    """
-    return [
-        f"{name.replace('_', ' ')}: {_words(known[name])} → {_words(shown[name])}"
-        for name in COMPARED
-        if name in known and shown.get(name) is not None and not _same(known[name], shown[name])
-    ]
-
-
-def _same(known: Any, shown: Any) -> bool:
-    if isinstance(known, Mapping) and isinstance(shown, Mapping):
-        return all(_same(value, shown.get(name)) for name, value in known.items())
-    if isinstance(known, list) and isinstance(shown, list):
-        return len(known) == len(shown) and all(map(_same, known, shown))
-    return bool(known == shown)
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return f"{len(value)} entries" if isinstance(value, list) else str(value)

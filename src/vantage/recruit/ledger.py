@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, select
@@ -34,12 +34,12 @@ class RecruitmentEntry:
     act: Act
     key: str
     state: State
-    study: str
-    submission: str
-    amount: int
+    study: str = ""
+    submission: str = ""
+    amount: int = 0
     """In the hundredth part of the currency."""
-    currency: str
-    detail: Mapping[str, Any]
+    currency: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 class RecruitmentLedger:
@@ -48,21 +48,9 @@ class RecruitmentLedger:
     def __init__(self, database: SqlDatabase, by: str = "") -> None:
         self._database, self._by = database, by
 
-    def note(
-        self,
-        act: Act,
-        key: str,
-        state: State,
-        *,
-        study: str = "",
-        submission: str = "",
-        amount: int = 0,
-        currency: str = "",
-        detail: Mapping[str, Any] | None = None,
-    ) -> bool:
+    def note(self, act: Act, key: str, state: State, **more: Any) -> bool:
         """Adds an entry, durably; false where the key already has this state, and then nothing was added."""
-        entry = RecruitmentEntry(time.time(), act, key, state, study, submission, amount, currency, dict(detail or {}))
-        return self.note_all([entry])
+        return self.note_all([RecruitmentEntry(time.time(), act, key, state, **more)])
 
     def note_all(self, new: Sequence[RecruitmentEntry]) -> bool:
         """Adds entries together; false where one of the keys already has this state, and then none was added."""

@@ -12,7 +12,6 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from statistics import median
 from typing import Any, Final, get_args
 
@@ -24,11 +23,9 @@ from vantage.recruit.base import (
     PaymentLine,
     PaymentPlan,
     PaymentRequest,
-    Proposal,
     Recruited,
-    check_bonus,
 )
-from vantage.recruit.draft import edits, offer_of, study_fields
+from vantage.recruit.draft import offer_of, study_fields
 from vantage.recruit.ledger import ENDS, Act, RecruitmentEntry, RecruitmentLedger, State
 from vantage.recruit.people import Person, failed_checks, free_seats, open_batches, people
 from vantage.recruit.prolific import (
@@ -41,6 +38,7 @@ from vantage.recruit.prolific import (
     ProlificSubmission,
     RefusedCall,
     UncertainCall,
+    prolific_client,
 )
 from vantage.recruit.standing import GONE, OUT, PAID, SubmissionStanding, standings
 
@@ -95,8 +93,8 @@ class ProlificRecruiter:
         submissions = self.poll()
         shown = self._reconcile(submissions)
         cost = self.client.cost(shown.id)
-        finished = {person.platform_id for person in self._people().values() if person.stage == "finished"}
-        minutes = [taken for one in submissions if one.participant in finished and (taken := _minutes(one))]
+        finished = [person for person in self._people().values() if person.stage == "finished"]
+        minutes = [person.minutes for person in finished if person.minutes]
         return Recruited(
             platform="prolific",
             study=shown.id,
@@ -111,7 +109,6 @@ class ProlificRecruiter:
             fees=cost.fees + cost.tax,
             currency=cost.currency or self.offer.currency,
             hourly=shown.reward / 100 / median(minutes) * 60 if minutes else None,
-            edits=tuple(edits(self._known, shown.shown)),
             unconfirmed=tuple(sorted(self.ledger.unfinished(*BEGUN))),
             differences=tuple(self._differences(submissions, cost.bonuses)),
         )
@@ -122,34 +119,9 @@ class ProlificRecruiter:
         self._take_over(submissions)
         return submissions
 
-    def event(self, submission: str) -> bool:
-        """Takes over one submission that Prolific says has changed; false where it belongs to another study.
-
-        What Prolific shows now counts, not what the event said: events come late, twice and in any order.
-        """
-        one = self.client.submission(submission)
-        if one.study != self._study_id:
-            return False
-        # What somebody's other submissions are decides with it; identities name those that they came with.
-        others = {
-            person.submission
-            for person in people(self.service, "prolific")
-            if person.platform_id == one.participant and person.submission not in ("", one.id)
-        }
-        further = [self.client.submission(id_) for id_ in sorted(others)]
-        self._take_over([one, *(other for other in further if other.participant == one.participant)])
-        return True
-
-    def accept_edits(self) -> None:
-        """Takes what the website shows as what was meant."""
-        shown = self.client.study(self._require_study())
-        kept = {name: shown.shown.get(name, value) for name, value in self._known.items()}
-        key = f"accept:{len(self.ledger.all('accept'))}"
-        self.ledger.note("accept", key, "done", study=shown.id, detail=kept)
-
-    def proposals(self) -> list[Proposal]:
+    def proposals(self) -> list[SubmissionStanding]:
         """Whom to look at: submissions that are neither paid nor left, and people without a submission."""
-        return [one.proposal for one in self._standings(self.poll()) if one.standing == "to review"]
+        return [one for one in self._standings(self.poll()) if one.standing == "to review"]
 
     def plan(self, request: PaymentRequest) -> PaymentPlan:
         """What a request comes to, as a list, after what became of submissions has been taken over."""
@@ -221,7 +193,6 @@ class ProlificRecruiter:
     def _plan_publishing(
         self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
     ) -> PaymentPlan:
-        self._check_unchanged(shown)
         lines = []
         if shown.status in ("UNPUBLISHED", "PAUSED"):
             places = shown.places - sum(one.status in TAKEN for one in submissions)
@@ -233,7 +204,6 @@ class ProlificRecruiter:
         self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
     ) -> PaymentPlan:
         """As many more places as open batches need participants."""
-        self._check_unchanged(shown)
         seated = {person.platform_id for person in self._people().values() if person.seated}
         coming = sum(one.status in ("RESERVED", "ACTIVE") and one.participant not in seated for one in submissions)
         unused = shown.places - sum(one.status in TAKEN for one in submissions)
@@ -262,7 +232,10 @@ class ProlificRecruiter:
     ) -> PaymentPlan:
         """Each submission gets this bonus once, whatever happens in between; bonuses have names so that it can."""
         amounts, name = request.amounts, request.name
-        check_bonus(request)
+        if not name.strip():
+            raise InputError("The bonus has no name", remedy="name what it is for, such as 'second round'")
+        if any(amount <= 0 for amount in amounts.values()):
+            raise InputError("A bonus must be more than 0", remedy="give an amount such as 0.50")
         raters = self._check_known(list(amounts), submissions)
         states = self.ledger.states("bonus")
         keys = self.ledger.attempts([f"bonus:{name}:{id_}" for id_ in amounts])
@@ -340,13 +313,11 @@ class ProlificRecruiter:
         for line in lines:
             shown = self.client.study(self._require_study())
             self.ledger.note_all([self._entry(act, line, "intent")])
-            known = dict(self._known)
             if act == "publish":
                 self.client.transition_study(shown.id, "PUBLISH" if shown.status == "UNPUBLISHED" else "START")
             else:
-                known["total_available_places"] = _total(line.key)
                 self.client.update_study(shown.id, {"total_available_places": _total(line.key)})
-            self.ledger.note_all([self._entry(act, line, "done", known)])
+            self.ledger.note_all([self._entry(act, line, "done")])
 
     def _approve(self, lines: Sequence[PaymentLine]) -> dict[str, str]:
         """Approving twice pays once, so that an intent of a run that was killed may be sent again."""
@@ -434,7 +405,7 @@ class ProlificRecruiter:
             self.ledger.end(entry, "failed" if shown.status in ("UNPUBLISHED", "PAUSED") else "done")
         for key, entry in self.ledger.unfinished("top-up").items():
             if shown.places == _total(key):
-                self.ledger.end(entry, "done", **{**self._known, "total_available_places": shown.places})
+                self.ledger.end(entry, "done")
             else:
                 self.ledger.end(entry, "failed", why=f"Prolific shows {shown.places} places")
         bonuses: dict[str, Counter[int]] = {}
@@ -483,7 +454,7 @@ class ProlificRecruiter:
                     # The answers stay in the export, marked: they were not paid for, so that no measure uses them.
                     self.service.researchers.review_rater(person.rater, "excluded", rule=out)
             elif person.stage != "finished":
-                free_seats(self.service, person)
+                free_seats(self.service, person.number)
 
     def _people(self) -> dict[str, Person]:
         """The participants whom Prolific sent, by their id there: a link may name a submission that is not theirs."""
@@ -494,25 +465,12 @@ class ProlificRecruiter:
         made = self.ledger.last("create")
         return made.study if made else None
 
-    @property
-    def _known(self) -> Mapping[str, Any]:
-        """The fields as we last set or accepted them."""
-        last = self.ledger.last("create", "top-up", "accept")
-        return last.detail if last else {}
-
     def _require_study(self) -> str:
         if self._study_id is None:
             raise InputError(
                 "The study has no draft on Prolific yet", remedy="create it with: vantage collect recruit create"
             )
         return self._study_id
-
-    def _check_unchanged(self, shown: PlatformStudy) -> None:
-        if changed := edits(self._known, shown.shown):
-            raise InputError(
-                f"The study was changed on Prolific's website ({'; '.join(changed)}), and nothing was overwritten",
-                remedy="pass --accept-edits to go on with what the website shows",
-            )
 
     def _check_known(self, ids: Sequence[str], submissions: Sequence[ProlificSubmission]) -> dict[str, str]:
         """The raters of submissions, which must be of the study."""
@@ -551,6 +509,18 @@ class ProlificRecruiter:
         )
 
 
+def recruiter(service: StudyService) -> ProlificRecruiter:
+    """The recruiter of a study; where the study file gives no duration, a small rehearsal forecasts it."""
+
+    def forecast() -> float:
+        from vantage.recruit.rehearsal.rehearse import forecast
+
+        return forecast(service.study)
+
+    offer_of(service.study)
+    return ProlificRecruiter(service, prolific_client(), forecast)
+
+
 def _halves(group: Sequence[PaymentLine]) -> list[Sequence[PaymentLine]]:
     """A group in two, to find out whose line was refused; nothing of a group of one."""
     middle = len(group) // 2
@@ -566,11 +536,3 @@ def _next(key: str) -> str:
 def _total(key: str) -> int:
     """The number of places that the key of a top-up names."""
     return int(key.partition("#")[0].rpartition(":")[2])
-
-
-def _minutes(one: ProlificSubmission) -> float | None:
-    """How long a submission took."""
-    if one.status not in ("AWAITING REVIEW", "APPROVED") or not one.completed_at:
-        return None
-    begin, end = (datetime.fromisoformat(at) for at in (one.started_at, one.completed_at))
-    return (end - begin).total_seconds() / 60

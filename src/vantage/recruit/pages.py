@@ -9,15 +9,15 @@ from typing import Final
 from starlette.responses import Response
 
 from vantage.collect.progress import by_time
+from vantage.collect.service import StudyService
 from vantage.collect.web.researcher_pages import dashboard, logged_in
-from vantage.collect.web.visit import Handler, PageError, Visit
+from vantage.collect.web.visit import LOG, Handler, PageError, Visit
 from vantage.errors import VantageError
-from vantage.recruit.base import Paid, PaidAct, PaymentRequest, Recruiter, cents
+from vantage.recruit.base import Paid, PaidAct, PaymentRequest, cents
 from vantage.recruit.ledger import RecruitmentLedger
-from vantage.recruit.on_prolific import CATEGORIES
-from vantage.recruit.opened import recruiter
+from vantage.recruit.on_prolific import CATEGORIES, ProlificRecruiter, recruiter
+from vantage.recruit.prolific import TOKEN, secret
 from vantage.recruit.visitors import VERIFY as VERIFY  # noqa: PLC0414
-from vantage.recruit.webhooks import HOOKS as HOOKS  # noqa: PLC0414
 
 PLANNED: Final[Mapping[PaidAct, str]] = {
     "publish": "Publish",
@@ -27,12 +27,14 @@ PLANNED: Final[Mapping[PaidAct, str]] = {
     "reject": "Reject",
 }
 """What decides about money: each is shown as a list with a total before it is done."""
-PLAIN: Final[Mapping[str, Callable[[Recruiter, Visit], object]]] = {
+PLAIN: Final[Mapping[str, Callable[[ProlificRecruiter, Visit], object]]] = {
     "create": lambda one, _: one.create(),
     "stop": lambda one, _: one.stop(),
     "cancel": lambda one, visit: one.cancel([visit.field("key")]),
 }
 """What is done at once, where the box that confirms it is ticked."""
+POLLED: Final = 120.0
+"""Seconds between two looks at what became of submissions."""
 FIELDS: Final = ("act", "submission", "amount", "name", "resend", "category", "reason")
 
 
@@ -113,4 +115,18 @@ def _page(visit: Visit, problem: str = "", status: int = 200, done: Paid | None 
     )
 
 
+def poll(service: StudyService) -> None:
+    """Takes over what became of submissions, so that seats of people who left go to others soon."""
+    if service.study.plan.recruitment.via != "prolific" or not secret(TOKEN):
+        return
+    if RecruitmentLedger(service.database.private.sql).last("publish") is None:
+        return
+    try:
+        with closing(recruiter(service)) as one:
+            one.poll()
+    except VantageError as error:
+        LOG.warning("Prolific could not be asked about submissions: %s", error)
+
+
+EVERY: Final = ((POLLED, poll),)
 PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {"/admin/recruiting": {"GET": overview, "POST": act}}

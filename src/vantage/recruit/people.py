@@ -58,11 +58,16 @@ def people(service: StudyService, source: str) -> list[Person]:
     ]
 
 
-def free_seats(service: StudyService, person: Person) -> None:
+def people_by_submission(service: StudyService) -> dict[str, Person]:
+    """The participants whom Prolific sent, by the submission that their link named."""
+    return {person.submission: person for person in people(service, "prolific")}
+
+
+def free_seats(service: StudyService, number: int) -> None:
     """Gives a participant's unanswered pages to others at once."""
 
     def job(connection: Connection) -> None:
-        own = (participants.c.number == person.number, participants.c.lease.is_not(None))
+        own = (participants.c.number == number, participants.c.lease.is_not(None))
         connection.execute(update(participants).where(*own).values(lease=0.0))
         assignment.sweep(connection, time.time())
 

@@ -23,7 +23,6 @@ ADDRESS_VARIABLE: Final = "PROLIFIC_URL"
 SERVICE: Final = "vantage"
 """The name under which the keyring holds tokens, which are read from no file and never shown."""
 TOKEN: Final = "PROLIFIC_TOKEN"  # noqa: S105 - its name
-WEBHOOK_SECRET: Final = "PROLIFIC_WEBHOOK_SECRET"  # noqa: S105 - its name
 ATTEMPTS: Final = 5
 LONGEST_WAIT: Final = 120.0
 """Seconds that a `Retry-After` may ask for; beyond that, the call fails."""
@@ -193,9 +192,7 @@ class ProlificClient:
 
     def approve(self, submissions: Sequence[str]) -> None:
         """Approves submissions, which pays them soon afterwards; those that are approved stay so."""
-        for start in range(0, len(submissions), PER_APPROVAL):
-            part = list(submissions[start : start + PER_APPROVAL])
-            self._call("POST", "/submissions/bulk-approve/", {"submission_ids": part})
+        self._call("POST", "/submissions/bulk-approve/", {"submission_ids": list(submissions)})
 
     def reject(self, submission: str, category: Category, message: str) -> None:
         """Rejects a submission: the participant gets the message and no pay."""
@@ -212,32 +209,15 @@ class ProlificClient:
         """Pays prepared bonuses, within minutes. Every call pays again, so this is never repeated."""
         self._call("POST", f"/bulk-bonus-payments/{payment}/pay/", {}, repeatable=False)
 
-    def subscribe(self, workspace: str, event: str, target: str) -> str:
-        """Asks for events at an https address, and confirms it; the subscription's id."""
-        content = {"workspace_id": workspace, "event_type": event, "target_url": target}
-        made = self._send("POST", "/hooks/subscriptions/", content, repeatable=False)
-        answer = made.json()
-        subscription = str((answer.get("results") or [answer])[0]["id"])
-        secret = made.headers.get("x-hook-secret", "")
-        self._call("POST", f"/hooks/subscriptions/{subscription}/", {"secret": secret})
-        return subscription
-
-    def _call(self, method: str, path: str, content: Mapping[str, Any] | None = None, **options: Any) -> Any:
-        response = self._send(method, path, content, **options)
-        try:
-            return response.json() if response.content else {}
-        except ValueError:
-            return response.text
-
-    def _send(
+    def _call(
         self,
         method: str,
         path: str,
-        content: Mapping[str, Any] | None,
+        content: Mapping[str, Any] | None = None,
         *,
         params: Mapping[str, Any] | None = None,
         repeatable: bool = True,
-    ) -> httpx.Response:
+    ) -> Any:
         for attempt in range(self._attempts):
             last, wait = attempt == self._attempts - 1, 2.0**attempt
             try:
@@ -259,7 +239,7 @@ class ProlificClient:
                 if last or not (status >= 500 or (status == 429 and wait <= LONGEST_WAIT)):
                     if response.is_error:
                         raise _refusal(response)
-                    return response
+                    return response.json() if response.content else {}
             self._sleep(wait)
         raise AssertionError("unreachable")
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from vantage.collect.document import RecruitmentPart
-from vantage.recruit.base import Proposal
 from vantage.recruit.people import Person
 from vantage.recruit.prolific import ProlificSubmission
 
@@ -27,7 +26,7 @@ GONE: Final = (*OUT, "TIMED-OUT")
 
 @dataclass(frozen=True, slots=True)
 class SubmissionStanding:
-    """A submission, whose it is, and what is to be done about it."""
+    """A submission, whose it is, and what is to be done about it; without one, somebody whom the platform misses."""
 
     submission: str
     rater: str
@@ -36,9 +35,9 @@ class SubmissionStanding:
     reason: str = ""
 
     @property
-    def proposal(self) -> Proposal:
-        """This as a line for the researcher."""
-        return Proposal(self.submission, self.rater, self.reason, self.status == "AWAITING REVIEW")
+    def rejectable(self) -> bool:
+        """Whether the submission awaits review, so that it can be rejected."""
+        return self.status == "AWAITING REVIEW"
 
 
 def standings(

@@ -24,9 +24,8 @@ FAR: Final = 2.0
 """A budget that is so many times the cost of the dearest design is not drawn."""
 TITLES: Final = {
     "outcomes": "Who came, and how they ended",
-    "reliability": "Expected reliability",
+    "reliability": "Reliability",
     "checks": "Which checks catch whom",
-    "adapting": "Would an adaptive study be worth it?",
     "stuck": "Pages that people could not pass",
 }
 

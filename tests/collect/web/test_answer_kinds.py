@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.collect.web.studies import Visitor, study_service
-from tests.instruments.test_kinds import KINDS, OPINIONS, diary
+from tests.instruments.test_kinds import KINDS, OPINIONS, ORDERS, diary
 from vantage.collect.answers import checked
 from vantage.collect.service import StudyService
 from vantage.collect.views import InvalidAnswers, QuestionAnswer
@@ -172,3 +172,61 @@ def test_distributions_are_exported_with_the_most_probable_answer(tmp_path: Path
         ("item/2", "tone-others", None, "ambiguous", None),
         ("item/2", "anger", 1.0, "answered", [0.333333, 0.333333, 0.333333]),
     ]
+
+
+# aims a0–a2, side a3, words m4.0 …
+ORDER = {"a0": "2", "a1": "3", "a2": "1", "a3": "1", "m4.1": "1", "m4.2": "1", "m4.4": "1"}
+SPEECH = "We need work first, and clean air."
+
+
+@pytest.mark.parametrize(
+    ("other", "name", "sentence"),
+    [
+        ({"a1": "2"}, "a1", "Give each place once; 1 is the first."),
+        ({"a1": "4"}, "a1", "Please choose an answer."),
+        ({"a1": ""}, "a1", "Please choose an answer."),
+        ({"o0": "not_mentioned"}, "a0", "Please choose either options or the answer below them, not both."),
+        ({"m4.1": None, "m4.2": None, "m4.4": None}, "a4", "Mark the words that decided, at most 4."),
+        ({"m4.0": "1", "m4.5": "1"}, "a4", "Mark the words that decided, at most 4."),
+    ],
+)
+def test_what_is_no_ranking_and_no_mark_is_named(other: dict[str, str | None], name: str, sentence: str) -> None:
+    asked = Instrument.load(ORDERS).questions
+    form = {key: value for key, value in {**ORDER, **other}.items() if value is not None}
+    with pytest.raises(InvalidAnswers) as refused:
+        checked(asked, forms.read(asked, form))
+    assert forms.errors(asked, refused.value) == {name: sentence}
+
+
+def test_rankings_and_marked_words_are_exported(tmp_path: Path) -> None:
+    service = study_service(tmp_path, str(ORDERS), items=[{"text": SPEECH, "place": "Rome"}, {"text": "No. No!"}])
+    visitor = Visitor(service)
+    visitor.begin()
+    assert visitor.text.count("<select") == 3
+    assert "<span>first,</span>" in visitor.text
+    visitor.send("/item/1", {**ORDER, "a1": "2"})
+    assert (visitor.status, visitor.text.count(" selected"), visitor.text.count(" checked")) == (422, 3, 4)
+    visitor.send("/item/1", ORDER)
+    assert visitor.path == "/item/2"
+    visitor.send("/item/2", {"o0": "not_mentioned", "a3": "0", "m4.1": "1", "m4.99": "1"})
+    visitor.get("/item/1")
+    assert (visitor.text.count(" selected"), visitor.text.count(" checked")) == (3, 4)
+    corpus = service.researchers.corpus()
+    assert "probabilities" not in corpus.judgments.columns
+    corpus.write(tmp_path / "out")
+    rows = Corpus.read(tmp_path / "out").judgments.select("question", "value", "status", "rationale").rows()
+    assert rows == [
+        ("aims.jobs", 2.0, "answered", None),
+        ("aims.the-climate-or-nature", 3.0, "answered", None),
+        ("aims.safety", 1.0, "answered", None),
+        ("side", 1.0, "answered", None),
+        ("side-words", 1.0, "answered", "need work; and"),
+        ("aims.jobs", None, "not_mentioned", None),
+        ("aims.the-climate-or-nature", None, "not_mentioned", None),
+        ("aims.safety", None, "not_mentioned", None),
+        ("side", 0.0, "answered", None),
+        ("side-words", 1.0, "answered", "No!"),
+    ]
+    item = service.researchers.item("item/1")
+    assert [text for one in item.distributions for _, _, text in one.rationales] == ["need work; and"]
+    assert service.researchers.raters()[0].answered == 2

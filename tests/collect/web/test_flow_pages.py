@@ -167,6 +167,7 @@ NEEDS = {
     "appraisals": ("appraisals", ""),
     "reason-check": ("rationale-quality", ""),
     "second-round": ("defensible", ""),
+    "stereomap": ("stereotype-content:short", ""),
     "wcsent": ("warmth-competence", ""),
 }
 

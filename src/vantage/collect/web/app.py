@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
@@ -13,7 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from vantage.collect.background import Background, Job
 from vantage.collect.languages import sentence
+from vantage.collect.outgoing import WebhookSender
 from vantage.collect.web import api, rating_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
@@ -62,22 +65,30 @@ def create_app(
     own: bool = False,
     preview: bool = False,
     pages: Mapping[str, Mapping[str, Handler]] | None = None,
-    hooks: Mapping[str, Mapping[str, Handler]] | None = None,
+    every: Sequence[tuple[float, Callable[[StudyService], None]]] = (),
     verify: Verify | None = None,
 ) -> Starlette:
     """The application that serves one study.
 
     `prefix` is its path behind a reverse proxy, such as `/study`; the proxy may strip the prefix or pass it on. TLS is
     the proxy's task: cookies are marked as secure where the request came by https. With `own`, the service is closed
-    when the server stops. A `preview` has no dashboard. `pages` are further pages, and `hooks` further addresses that
-    take a body as it is. `verify` refuses visitors who are not those whom their link names.
+    when the server stops. A `preview` has no dashboard. `pages` are further pages, and `every` what is done in the
+    background, with the seconds in between. `verify` refuses visitors who are not those whom their link names.
     """
     site = Site(service, prefix, preview=preview, verify=verify)
     tried = PreviewApp(site, lambda throwaway, path: create_app(throwaway, prefix=path, preview=True))
 
+    jobs: list[tuple[float, Job]] = []
+    jobs += [] if preview else [(interval, partial(job, service)) for interval, job in every]
+    if service.study.plan.webhooks and not preview:
+        jobs.append((0.0, WebhookSender(service.database).send))
+    background = Background(service.database, jobs)
+
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        background.start()
         yield
+        background.stop()
         tried.close()
         if own:
             service.close()
@@ -91,9 +102,6 @@ def create_app(
             return Response(file.packed, media_type=file.kind, headers={**headers, "content-encoding": "gzip"})
         return Response(file.plain, media_type=file.kind, headers=headers)
 
-    async def described(_: Request) -> Response:
-        return JSONResponse(api.description(site.prefix))
-
     async def failed(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101
         if request.url.path.startswith(f"{site.prefix}/api/"):
@@ -103,7 +111,7 @@ def create_app(
         page.headers.update(error.headers or {})
         return page
 
-    files: list[BaseRoute] = [Route("/static/{name}", static), Route("/openapi.json", described)]
+    files: list[BaseRoute] = [Route("/static/{name}", static)]
     if preview:
         shown = {path: page for path, page in PAGES.items() if not path.startswith("/admin")}
         routes = [*_pages(site, shown), *files]
@@ -111,8 +119,8 @@ def create_app(
         routes = [*_pages(site, {**PAGES, **(pages or {})}), *files, Mount("/preview", tried)]
         calls: dict[str, dict[str, Handler]] = {}
         for call in api.CALLS:
-            calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)
-        routes += _pages(site, {**calls, **(hooks or {})}, json=True)
+            calls.setdefault(call.path, {})[call.method] = api.serve(call)
+        routes += _pages(site, calls, json=True)
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, prefix=site.prefix, redirects=site.redirects)],

@@ -72,7 +72,7 @@ def _drawn(
     *,
     restored: bool = False,
 ) -> Response:
-    titles = [q.title for q in form.questions] or [one.label for one in form.fields]
+    titles = [q.title for q in form.questions] or [visit.language.say(one.label) for one in form.fields]
     wrong = _errors(form, invalid) if invalid else {}
     errors = {name: visit.language.say(problem) for name, problem in wrong.items()}
     template, heading, values = _page(visit, step, form, given, errors)
@@ -123,7 +123,7 @@ def _practice(
         "position": practice.position,
         "items": practice.items,
         "panels": panels(instrument, practice.record, practice.condition),
-        "item_lang": site.item_lang,
+        "item_lang": site.item_lang(visit.language),
         "sections": sections,
         "feedback": [(asked[name], answer, practice.right[name]) for name, answer in practice.answers.items()],
         "explain": practice.explain,

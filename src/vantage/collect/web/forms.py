@@ -18,9 +18,10 @@ from typing import Any, Final, Literal, TypeAlias
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from vantage.collect.answers import tokens, whole_number
 from vantage.collect.views import InvalidAnswers, QuestionAnswer
 from vantage.collect.web.item_view import texts
-from vantage.instruments import Question, grouped, part_id
+from vantage.instruments import Question, grouped
 from vantage.scales import Option, Scale, Status, show_code
 
 Parts: TypeAlias = tuple[tuple[int, Option], ...]
@@ -81,17 +82,19 @@ def inputs(questions: Sequence[Question], answers: Mapping[str, QuestionAnswer])
         if answer is None:
             continue
         if answer.value is None:
-            apart = question.scale.slides or question.scale.text or question.shares
+            apart = question.scale.slides or question.scale.text or question.shares or _ranked(question)
             given[f"{'o' if apart else 'a'}{index}"] = answer.status
         elif question.shares:
             given |= {f"s{index}.{n}": show_code(share) for n, share in enumerate(answer.shares or ())}
+        elif question.marks:
+            given |= {f"m{index}.{place}": "1" for place in answer.marked or ()}
         elif not question.scale.text:
             given[f"a{index}"] = show_code(answer.value) if question.scale.range is None else repr(answer.value)
         if answer.rationale:
             given[f"r{index}"] = answer.rationale
     for first, group in _several(questions):
         values = [answers[question.id] for question in group if question.id in answers]
-        if values and not any(answer.value for answer in values):
+        if values and not _ranked(group[0]) and not any(answer.value for answer in values):
             given[f"n{first}"] = "none" if values[0].value is not None else values[0].status
     return given
 
@@ -108,7 +111,11 @@ def read(questions: Sequence[Question], form: Mapping[str, str]) -> dict[str, Qu
     answers = {}
     for index, question in enumerate(questions):
         value, opt_out, text = (form.get(f"{kind}{index}", "").strip() for kind in "aor")
-        if question.scale.text:
+        marked = _marked(index, form) if question.marks else None
+        if question.marks:
+            given = float(bool(marked)) if marked or (question.rationale == "optional" and not opt_out) else None
+            answer = given, _declined(question.scale, opt_out)
+        elif question.scale.text:
             given = float(bool(text)) if text or (question.rationale == "optional" and not opt_out) else None
             answer = given, _declined(question.scale, opt_out)
         elif question.shares:
@@ -116,10 +123,26 @@ def read(questions: Sequence[Question], form: Mapping[str, str]) -> dict[str, Qu
         else:
             answer = _answer(question.scale, value, opt_out)
         shares = _shares(question.scale, index, form) if question.shares else None
-        answers[question.id] = QuestionAnswer(*answer, form.get(f"r{index}") or None, shares)
+        answers[question.id] = QuestionAnswer(*answer, form.get(f"r{index}") or None, shares, marked)
     for first, group in _several(questions):
+        if _ranked(group[0]):
+            if (status := _declined(group[0].scale, form.get(f"o{first}", ""))) != "answered":
+                status = "both" if any(answers[q.id].value is not None for q in group) else status
+                answers |= {question.id: QuestionAnswer(answers[question.id].value, status) for question in group}
+            continue
         answers |= _applying(group, [form.get(f"a{first + n}") for n in range(len(group))], form.get(f"n{first}", ""))
     return answers
+
+
+def _ranked(question: Question) -> bool:
+    """Whether it is one of the options that are ranked."""
+    return question.whole is not None and question.whole.ranked
+
+
+def _marked(index: int, form: Mapping[str, str]) -> tuple[int, ...]:
+    """The words that are marked, by their places."""
+    places = [whole_number(name.partition(".")[2]) for name in form if name.startswith(f"m{index}.")]
+    return tuple(sorted(place for place in places if place is not None))
 
 
 def _shares(scale: Scale, index: int, form: Mapping[str, str]) -> tuple[float, ...] | None:
@@ -209,12 +232,19 @@ class QuestionCache:
             wording = question.wording(condition, **words)
             value, opt_out = given.get(f"a{index}", ""), given.get(f"o{index}", "")
             way = ways[index] if ways else ""
-            typed = given.get(f"r{index}") or (value and question.scale.slides) or "seen=" in way
-            typed = typed or any(f"a{number}" in given for number, _ in parts) or f"n{index}" in given
-            typed = typed or (question.shares and any(name.startswith(f"s{index}.") for name in given))
-            if typed or f"a{index}" in errors or f"r{index}" in errors:
+            own = [f"n{index}", *(f"a{number}" for number, _ in parts), *(f"{kind}{index}" for kind in "ar")]
+            typed = bool(given.get(f"r{index}") or (value and question.scale.slides))
+            typed |= any(name in given for name in own[:-2]) or any(name in errors for name in own[-2:])
+            typed |= question.shares and any(name.startswith(f"s{index}.") for name in given)
+            if typed or question.marks or "seen=" in way:
                 html = self._render(
-                    index=index, question=question, parts=parts, wording=wording, given=given, errors=errors
+                    index=index,
+                    question=question,
+                    parts=parts,
+                    wording=wording,
+                    given=given,
+                    errors=errors,
+                    words=tokens(words.get(question.marks, "")),
                 )
             else:
                 offered = _offered(question, value), _offered(question, opt_out)
@@ -245,7 +275,7 @@ def drawn(questions: Sequence[Question]) -> Iterator[tuple[int, Question, Parts]
     for group in grouped(questions):
         whole = group[0].whole
         if whole is not None and len(group) > 1:
-            options = {part_id(whole.id, option.label): option for option in whole.scale.options}
+            options = dict(zip(whole.part_ids, whole.scale.options, strict=True))
             yield index, whole, tuple((index + n, options[question.id]) for n, question in enumerate(group))
         else:
             yield from ((index + n, question, ()) for n, question in enumerate(group))

@@ -189,9 +189,9 @@ def _consent_page(visit: Visit, form: str, problem: str = "") -> str:
         "consent.html",
         visit.language,
         path=visit.path,
-        heading=site.study.title,
-        consent=site.study.consent or visit.language.say(sentence("If you agree to take part, please continue.")),
-        warning=site.study.warning,
+        heading=visit.language.say(site.study.title),
+        consent=visit.study.consent or visit.language.say(sentence("If you agree to take part, please continue.")),
+        warning=visit.study.warning,
         deletes=site.deletes,
         form=form,
         problem=problem,
@@ -243,7 +243,7 @@ def give_consent(visit: Visit) -> Response:
             known = site.participants.enter({**params, "form": token.view})
     step = site.participants.step(known)
     if step.kind == "consent":
-        step = site.participants.give_consent(known, agreed=agreed, wording=text)
+        step = site.participants.give_consent(known, agreed=agreed, wording=text, language=visit.language.code)
     return visit.set_participant_cookie(visit.redirect(path(step)), known)
 
 

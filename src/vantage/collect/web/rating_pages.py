@@ -9,7 +9,6 @@ from typing import Final
 
 from starlette.responses import JSONResponse, Response
 
-from vantage.collect import evidence
 from vantage.collect.languages import sentence
 from vantage.collect.submissions import page_number
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
@@ -50,10 +49,7 @@ def submit(visit: Visit) -> Response:
     questions, _ = site.study.shown(int(group), participant.number, page_number(token.view))
     answers = forms.read(questions, given)
     try:
-        counts = evidence.read(given.get("evidence", ""))
-        done = site.participants.submit(
-            participant, position, answers, token=token.view, seconds=token.seconds, evidence=counts
-        )
+        done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
     except InvalidAnswers as invalid:
         keep_draft(visit, participant, token)
         page, errors = _page(visit, participant), forms.errors(questions, invalid)
@@ -100,7 +96,7 @@ def _item(
     restored: bool = False,
 ) -> Response:
     site, participant, say = visit.site, visit.require_participant(), visit.language.say
-    block = site.study.block(page.group)
+    block = visit.study.block(page.group)
     errors = {name: say(problem) for name, problem in errors.items()}
     problems = [(name, page.questions[int(name[1:])].title, problem) for name, problem in errors.items()]
     if expired:
@@ -113,12 +109,12 @@ def _item(
         pages=page.pages,
         answered=page.answered,
         panels=panels(block.instrument, page.record, page.condition),
-        item_lang=site.item_lang,
+        item_lang=site.item_lang(visit.language),
         instruction=page.instruction,
         sections=site.question_cache(visit.language).sections(
             page.questions, page.record, page.condition, given, errors, page.presentations, page.group
         ),
-        guidelines=prose(site.study.guidelines(block.instrument, block.presented(participant.number))),
+        guidelines=prose(visit.study.guidelines(block.instrument, block.presented(participant.number))),
         title=block.title,
         minutes_left=None if page.seconds_left is None else ceil(page.seconds_left / 60),
         problems=problems,
@@ -126,7 +122,6 @@ def _item(
         left=page.left,
         draft=page_number(page.token),
         form=token,
-        evidence=site.study.plan.evidence,
     )
 
 

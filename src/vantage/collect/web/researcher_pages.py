@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 from starlette.responses import Response
 
 from vantage.collect.answers import whole_number
+from vantage.collect.outgoing import secret_of
 from vantage.collect.views import Role, Verdict
 from vantage.collect.web.item_view import panels
 from vantage.collect.web.signing import COOKIE_LIFE, DEVICE_COOKIE, PREVIEW_PAGE, RESEARCHER_COOKIE
@@ -184,7 +185,7 @@ def item(visit: Visit) -> Response:
         heading=f"Item {answers.item}",
         answers=answers,
         panels=panels(visit.site.study.instrument, answers.record),
-        item_lang=visit.site.item_lang,
+        item_lang=visit.site.item_lang(visit.language),
     )
 
 
@@ -201,6 +202,8 @@ def invitations(visit: Visit) -> Response:
         preview_key=visit.site.signer.sign_form(PREVIEW_PAGE, PREVIEW_PAGE),
         invitations=visit.site.researchers.invitations(),
         most=MOST_INVITATIONS,
+        webhooks=visit.site.researchers.webhooks(),
+        secret=secret_of(visit.site.service.database).decode(),
     )
 
 

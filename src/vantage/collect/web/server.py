@@ -87,7 +87,7 @@ class ServedStudy:
     database: str | None = None
     prefix: str = ""
     further: str = ""
-    """A module with further pages (`PAGES`, `HOOKS` and `VERIFY`, see `create_app`), by its name."""
+    """A module with further pages (`PAGES`, `EVERY` and `VERIFY`, see `create_app`), by its name."""
 
     def open(self) -> StudyService:
         """The running study."""
@@ -100,7 +100,7 @@ class ServedStudy:
     def serving(self, service: StudyService, *, own: bool = False) -> Starlette:
         """The application of a service that is open."""
         more = import_module(self.further) if self.further else None
-        further = {name.lower(): getattr(more, name) for name in ("PAGES", "HOOKS", "VERIFY") if more}
+        further = {name.lower(): getattr(more, name) for name in ("PAGES", "EVERY", "VERIFY") if more}
         return create_app(service, prefix=self.prefix, own=own, **further)
 
 

@@ -19,7 +19,7 @@ from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
 from vantage.collect.answers import LONGEST
-from vantage.collect.languages import ENGLISH, Language, language, reading_direction
+from vantage.collect.languages import ENGLISH, Language, language, reading_direction, with_texts
 from vantage.collect.phases import Guidelines
 from vantage.collect.web.forms import QuestionCache, layout, signed
 from vantage.collect.web.item_view import panels, prose
@@ -60,24 +60,33 @@ class Site:
         self.shared = {
             "root": self.prefix,
             "study": self.study.title,
-            "study_text": written_in(self.study.language),
-            "instrument_text": written_in(self.study.instrument.language),
             "languages": [language(code) for code in self.study.languages],
             "contact": self.study.plan.contact,
             "preview": preview,
-            "recruiting": self.study.plan.recruitment.offer is not None,
+            "recruiting": self.study.plan.recruitment.via == "prolific" and self.study.plan.recruitment.offer,
             "style": next(name for name in self.static if name.endswith(".css")),
             "scripts": sorted(n for n in self.static if n.endswith(".js") and not n.startswith("dashboard-")),
             "dashboard_script": next(name for name in self.static if name.startswith("dashboard-")),
         }
+        translations = self.study.plan.translations
+        texts = {code: translations[code].texts if code in translations else {} for code in self.study.languages}
+        self.languages = {code: with_texts(language(code), own) for code, own in texts.items()}
         self.question_cache, self.practice_cache = lru_cache(self._question_cache), lru_cache(self._question_cache)
         corpus_language = self.study.corpus.about.language
-        self.item_lang = corpus_language if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", corpus_language) else ""
+        known = re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", corpus_language)
+        self._item_language = corpus_language if known else ""
         self.guide = lru_cache(maxsize=64)(self._guide)
 
     def render(self, template: str, language: Language = ENGLISH, **values: Any) -> str:
         """A page as HTML."""
-        return templates(language).get_template(template).render(self.shared, **values)
+        study = self.study.in_language(language.code)
+        written = {"study": study.language, "instrument": study.instrument.language}
+        texts = {f"{name}_text": written_in(code) for name, code in written.items()}
+        return templates(language).get_template(template).render(self.shared | texts, **values)
+
+    def item_lang(self, language: Language) -> str:
+        """The language of items on pages in some language; empty where it is not known."""
+        return language.code if self.study.plan.translations else self._item_language
 
     @property
     def deletes(self) -> bool:
@@ -94,7 +103,7 @@ class Site:
         return tuple(dict.fromkeys(origins))
 
     def _question_cache(self, language: Language) -> QuestionCache:
-        return QuestionCache(templates(language), LONGEST, self.study.instrument.language)
+        return QuestionCache(templates(language), LONGEST, self.study.in_language(language.code).instrument.language)
 
     def guide_of(self, phase: Guidelines, participant: int, language: Language = ENGLISH) -> Markup:
         """The guidelines of a phase as a participant sees them."""
@@ -125,7 +134,7 @@ class Site:
             self.render(
                 "guide.html",
                 language,
-                guidelines=self.study.guidelines(instrument, way),
+                guidelines=self.study.in_language(language.code).guidelines(instrument, way),
                 questions={
                     group[0].id if question is group[0].whole else question.id: question
                     for group in grouped([way.shown(q) for q in instrument.questions if q.id in questions])
@@ -221,6 +230,7 @@ def templates(language: Language = ENGLISH) -> Environment:
         "answer": answer_text,
         "number": language.number,
         "reading": reading_direction,
+        "say": language.say,
     }
     return environment
 

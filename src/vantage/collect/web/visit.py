@@ -17,8 +17,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from vantage.collect.languages import ENGLISH, Language, language, preferred, sentence
+from vantage.collect.languages import ENGLISH, Language, preferred, sentence
 from vantage.collect.researchers import ROLES, ResearcherService
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import Participant, Refused, Role
 from vantage.collect.web.signing import COOKIE_LIFE, LANGUAGE_COOKIE, PARTICIPANT_COOKIE, FormToken
 from vantage.collect.web.site import Site
@@ -64,17 +65,29 @@ class Visit:
         """The language of the page: the one chosen, or what the browser prefers, of those that the study offers."""
         if self.request.scope["path"].startswith(self.site.researcher_paths):
             return ENGLISH
-        offered = self.site.study.languages
+        offered = self.site.languages
         if len(offered) == 1:
-            return language(offered[0])
-        chosen = self.request.cookies.get(LANGUAGE_COOKIE, "")
+            return next(iter(offered.values()))
+        chosen = self.fixed_language or self.request.cookies.get(LANGUAGE_COOKIE, "")
         if chosen not in offered:
             chosen = preferred(self.request.headers.get("accept-language", ""), offered)
-        return language(chosen)
+        return offered[chosen]
+
+    @property
+    def fixed_language(self) -> str:
+        """The language that a participant has chosen for a study with content in several; they keep it."""
+        known = self.known_participant() if self.site.study.plan.translations else None
+        return known.language if known else ""
+
+    @property
+    def study(self) -> AnnotationStudy:
+        """The study in the language of the page."""
+        return self.site.study.in_language(self.language.code)
 
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A page; known participants can withdraw from every one."""
         values = {"may_withdraw": self.participant is not None, "path": self.path, **values}
+        values |= {"languages": []} if self.fixed_language else {}
         return HTMLResponse(self.site.render(template, self.language, **values), status)
 
     @property

@@ -76,14 +76,14 @@ def parse_replies(
     replies = _points(text, points, source, cut, strict) if points else {}
     for question in whole:
         if question in apart:
-            replies |= _in_own_words(text, question)
+            replies |= _in_own_words(text, question, source)
     for question in points:
         if question.unlike and replies[question.id].value == replies[question.unlike].value is not None:
             replies |= {question.id: unparsed("conflict"), question.unlike: unparsed("conflict")}
     return replies
 
 
-def _in_own_words(text: str | None, question: Question) -> dict[str, ParsedReply]:
+def _in_own_words(text: str | None, question: Question, source: str | None = None) -> dict[str, ParsedReply]:
     """A text or a list of options among the answers to other questions: only what stands under its key counts."""
     plain, _ = readable(text)
     for one in reversed(find_json(plain)):
@@ -93,8 +93,8 @@ def _in_own_words(text: str | None, question: Question) -> dict[str, ParsedReply
             continue
         value = None if one.cut else data[key]
         if isinstance(value, dict):
-            return own_of(given_in(value, question), question, "json", reason_of(value))
-        return own_of(value, question, "json")
+            return own_of(given_in(value, question), question, "json", reason_of(value), source)
+        return own_of(value, question, "json", source=source)
     refused = ParsedReply(None, "refused", plain, "prose:refusal")
     return alike(question, refused if refuses(plain) else unparsed("missing"))
 

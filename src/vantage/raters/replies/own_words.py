@@ -28,7 +28,9 @@ _SHARE: Final = re.compile(
 _NONE: Final = frozenset({"none", "none of these", "none of them", "none applies", "none apply", "no option applies"})
 
 
-def parse_own(text: str | None, question: Question, *, cut: bool = False) -> dict[str, ParsedReply]:
+def parse_own(
+    text: str | None, question: Question, source: str | None = None, *, cut: bool = False
+) -> dict[str, ParsedReply]:
     """The reply to such a question, by the ids of the questions that it answers: each option's own where several apply.
 
     >>> from vantage.scales import Scale
@@ -51,10 +53,10 @@ def parse_own(text: str | None, question: Question, *, cut: bool = False) -> dic
         if part.cut and (given is not None or not question.scale.text):
             return alike(question, unparsed("truncated"))
         if given is not None:
-            return own_of(given, question, "json", reason_of(part.data))
+            return own_of(given, question, "json", reason_of(part.data), source)
     marks = list(_MARKED.finditer(plain))
     before, answer = (plain[: marks[-1].start()], plain[marks[-1].end() :]) if marks else ("", plain)
-    replies = own_of(answer, question, "marker" if marks else "whole", before.strip() or None)
+    replies = own_of(answer, question, "marker" if marks else "whole", before.strip() or None, source)
     said = answer if question.scale.text else plain
     if (question.scale.text or next(iter(replies.values())).status == "unparsed") and refuses(said):
         return alike(question, ParsedReply(None, "refused", said, "prose:refusal"))
@@ -71,13 +73,15 @@ def given_in(data: Any, question: Question) -> Any:
     return None if isinstance(given, dict) and not question.scale.text else given
 
 
-def own_of(given: Any, question: Question, place: str, reason: str | None = None) -> dict[str, ParsedReply]:
+def own_of(
+    given: Any, question: Question, place: str, reason: str | None = None, source: str | None = None
+) -> dict[str, ParsedReply]:
     """What a value says that stands where the answer belongs; a reason beside a text is no answer of its own."""
     if isinstance(question, MultipleChoice):
         return several_of(given, question, place, reason)
     if question.shares:
         return {question.id: shares_of(given, question, place, reason)}
-    return {question.id: text_of(given, question, place)}
+    return {question.id: text_of(given, question, place, source)}
 
 
 def several_of(given: Any, question: MultipleChoice, place: str, reason: str | None = None) -> dict[str, ParsedReply]:
@@ -96,6 +100,8 @@ def several_of(given: Any, question: MultipleChoice, place: str, reason: str | N
     else:
         return alike(question, unparsed("truncated" if isinstance(given, Cut) else "not-listed"))
     named = [words(_BULLET.sub("", part)) for part in parts if words(part)]
+    if question.ranked:
+        return _ranking([known.get(name) for name in named], question, place, reason)
     if named and all(name in (*_NONE, words(question.none)) for name in named):
         chosen: set[float] = set()
     elif named and all(name in known for name in named):
@@ -107,6 +113,22 @@ def several_of(given: Any, question: MultipleChoice, place: str, reason: str | N
             float(option.code in chosen), "answered", reason, f"{place}:list" if chosen else f"{place}:none"
         )
         for option in scale.options
+    }
+
+
+def _ranking(
+    named: list[float | None], question: MultipleChoice, place: str, reason: str | None
+) -> dict[str, ParsedReply]:
+    """The place of each option, where every one is named once."""
+    codes = question.scale.codes
+    if None in named or not named:
+        return alike(question, unparsed("not-listed" if named else "empty"))
+    if sorted(named) != sorted(codes):  # type: ignore[type-var]
+        return alike(question, unparsed("no-ranking"))
+    places = {code: float(n) for n, code in enumerate(named, 1)}
+    return {
+        part_id(question.id, option.label): ParsedReply(places[option.code], "answered", reason, f"{place}:ranking")
+        for option in question.scale.options
     }
 
 
@@ -139,8 +161,8 @@ def shares_of(given: Any, question: Question, place: str, reason: str | None = N
     return ParsedReply(value, "answered", reason, f"{place}:shares", parts_of_1)
 
 
-def text_of(given: Any, question: Question, place: str) -> ParsedReply:
-    """A value that is to be a text; several parts, such as keywords, are joined."""
+def text_of(given: Any, question: Question, place: str, source: str | None = None) -> ParsedReply:
+    """A value that is to be a text; several parts, such as keywords, are joined, and marked words stand in the item."""
     if isinstance(given, list) and all(isinstance(part, str) for part in given):
         given = "; ".join(given)
     if isinstance(given, int | float) and not isinstance(given, bool):
@@ -152,8 +174,15 @@ def text_of(given: Any, question: Question, place: str) -> ParsedReply:
         return ParsedReply(None, declined, None, f"{place}:opt-out")
     if question.rationale == "optional" and words(said) in ("", "none"):
         return ParsedReply(0.0, "answered", None, f"{place}:none")
-    if not said or len(said) > question.scale.text:
+    parts = [words(part) for part in said.split(";")] if question.marks else []
+    if not said or sum(len(part.split()) for part in parts) > question.scale.text:
         return unparsed("too-long" if said else "empty")
+    if question.marks:
+        if source is not None and not all(part and f" {part} " in f" {words(source)} " for part in parts):
+            return unparsed("not-in-text")
+        return ParsedReply(1.0, "answered", said, f"{place}:marks")
+    if len(said) > question.scale.text:
+        return unparsed("too-long")
     return ParsedReply(1.0, "answered", said, f"{place}:text")
 
 

@@ -73,7 +73,7 @@ def parse_reply(
     'not-the-form'
     """
     if question.scale.text or question.shares:
-        return parse_own(text, question, cut=cut)[question.id]
+        return parse_own(text, question, source, cut=cut)[question.id]
     plain, obstacle = readable(text, cut=cut)
     return unparsed(obstacle) if obstacle else Parser(question, source, strict=strict).parse(plain, cut=cut)
 

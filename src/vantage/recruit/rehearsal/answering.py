@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from scipy.special import ndtr
 
+from vantage.collect.answers import tokens
 from vantage.collect.form import AGREED, FormField, StudyForm, answered
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import QuestionAnswer
@@ -25,7 +26,7 @@ from vantage.measures import Floats
 from vantage.planning.model import RatingModel
 from vantage.planning.pilot import Pilot
 
-Kind = Literal["careful", "hasty", "careless", "copying", "leaving", "phone", "declining"]
+Kind = Literal["careful", "hasty", "careless", "leaving", "phone", "declining"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,11 @@ class Behaviour:
 
 
 KINDS: Final[Mapping[Kind, Behaviour]] = {
-    "careful": Behaviour(0.70, says="read, and answer as they see it"),
+    "careful": Behaviour(0.74, says="read, and answer as they see it"),
     "hasty": Behaviour(
         0.08, pace=0.35, random=0.25, attends=0.8, reads=0.8, says="skim, and answer a quarter at random"
     ),
     "careless": Behaviour(0.06, pace=0.2, random=1.0, attends=0.0, reads=0.0, says="answer everything at random"),
-    "copying": Behaviour(0.04, pace=0.6, random=0.1, attends=0.95, reads=0.95, says="paste a model's reasons"),
     "leaving": Behaviour(0.05, says="leave half-way; half of them return the submission, the others vanish"),
     "phone": Behaviour(0.03, pace=1.2, says="leave half-way and come back on a phone"),
     "declining": Behaviour(0.04, says="do not agree"),
@@ -82,7 +82,7 @@ def crowd(people: int, seed: int, mix: Mapping[str, float] | None = None) -> lis
     """So many people in the order of their arrival, as many of each kind as its share says.
 
     >>> sum(guest.kind == "careful" for guest in crowd(200, 1))
-    140
+    148
     """
     shares = {kind: one.share for kind, one in KINDS.items()} if mix is None else dict(mix)
     for kind in shares:
@@ -110,7 +110,6 @@ SCREENED: Final = 1000
 UNHURRIED: Final = 0.5
 """The pace from which on people also answer what they need not."""
 WORDS: Final = ("The words", "of the text", "make me think", "that this", "is the case", "to some extent", "I believe")
-COPIED: Final = "Based on the provided text, the statement clearly conveys this attribute in a nuanced manner overall."
 
 
 class RehearsalAnswers:
@@ -145,10 +144,17 @@ class RehearsalAnswers:
         reason = self._reason(form, field, guest, rng)
         if field.kind == "text":
             return {field.name: QuestionAnswer(float(bool(reason)), "answered", reason)}
+        if field.kind == "marks":
+            words = tokens(str(form.record.get(field.questions[0].marks) or ""))
+            most = min(field.questions[0].scale.text, len(words), 3)
+            start = int(rng.integers(len(words) - most + 1))
+            return {field.name: QuestionAnswer(1.0, marked=tuple(range(start, start + most)))}
         opt_outs = field.questions[0].scale.opt_outs
         if opt_outs and not right and rng.random() < OPTS_OUT:
             status = opt_outs[int(rng.integers(len(opt_outs)))].status
             return {question.id: QuestionAnswer(None, status, reason) for question in field.questions}
+        if field.kind == "ranking":
+            return answered(field, self._places(form, field, right, guest, rng), reason)
         values = []
         for question in field.questions:
             if question.id in right:
@@ -158,6 +164,21 @@ class RehearsalAnswers:
                 values.append(self._value(form, field, question, guest, rng, taken))
         shares = self._shares(field, values[0], guest, rng) if field.kind == "shares" else None
         return answered(field, values, reason, shares)
+
+    def _places(
+        self, form: StudyForm, field: FormField, right: Mapping[str, Any], guest: Guest, rng: np.random.Generator
+    ) -> list[float]:
+        """A place for each option: the right ones, then in the order in which this person sees the options."""
+        known = {question.id: float(right[question.id][0]) for question in field.questions if question.id in right}
+        free = [one for one in field.questions[0].scale.codes if one not in known.values()]
+        careless = rng.random() < guest.behaviour.random
+        seen = {
+            question.id: rng.normal() if careless else self._latent_answer(form, question, guest, rng)
+            for question in field.questions
+            if question.id not in known
+        }
+        known |= dict(zip(sorted(seen, key=lambda id_: (seen[id_], id_)), free, strict=True))
+        return [known[question.id] for question in field.questions]
 
     def _shares(self, field: FormField, value: float, guest: Guest, rng: np.random.Generator) -> tuple[float, ...]:
         """Whole shares that add up to 100, the largest for the answer that a person would give alone."""
@@ -185,7 +206,7 @@ class RehearsalAnswers:
         return "ok" if field.required or guest.behaviour.pace >= UNHURRIED else ""
 
     def _reason(self, form: StudyForm, field: FormField, guest: Guest, rng: np.random.Generator) -> str | None:
-        """A reason, or an answer, in a person's own words, or the one that a model gave."""
+        """A reason, or an answer, in a person's own words."""
         question = field.questions[0]
         asked = "required" if field.kind == "text" and field.required else question.rationale
         if asked == "no" or (asked == "optional" and guest.behaviour.pace < UNHURRIED):
@@ -193,7 +214,7 @@ class RehearsalAnswers:
         own = form.item.split()
         start = int(rng.integers(0, max(len(own) - 4, 1)))
         text = " ".join([*rng.permutation(WORDS)[:4].tolist(), *own[start : start + 4]])
-        text = "ok" if guest.kind == "careless" else COPIED if guest.kind == "copying" else text
+        text = "ok" if guest.kind == "careless" else text
         return text[: field.longest].strip()
 
     def _value(

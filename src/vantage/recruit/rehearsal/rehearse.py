@@ -1,8 +1,8 @@
 """Lets simulated people come to a study in simulated time, and says what the study will be.
 
-The study runs on a database of its own that is thrown away. People arrive through a fake Prolific and fill in the typed
-form of each step, which does what the page does; whoever acts next in simulated time acts next, one at a time, so that
-the same seed gives the same rehearsal.
+The study runs on a database of its own that is thrown away. People arrive as from Prolific and fill in the typed form
+of each step, which does what the page does; whoever acts next in simulated time acts next, one at a time, so that the
+same seed gives the same rehearsal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 from unittest.mock import patch
-from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
@@ -30,14 +29,12 @@ from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.recruit.base import at_once
-from vantage.recruit.draft import longest_time
-from vantage.recruit.fake import FakeProlific, serving
-from vantage.recruit.on_prolific import ProlificRecruiter
-from vantage.recruit.prolific import ProlificClient
+from vantage.recruit.draft import longest_time, reward
+from vantage.recruit.people import free_seats, people_by_submission
 from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers, crowd
 from vantage.recruit.rehearsal.results import Rehearsal, results
 from vantage.recruit.rehearsal.walker import Walker
+from vantage.recruit.standing import OUT
 
 PACKAGES = ("vantage.collect", "vantage.recruit")
 
@@ -58,7 +55,7 @@ class SimulatedTime:
 
 @contextmanager
 def simulated_time() -> Iterator[SimulatedTime]:
-    """Within the block, the servers of a study and its recruiter read a clock that only the rehearsal moves."""
+    """Within the block, the study reads a clock that only the rehearsal moves."""
     clock = SimulatedTime(time.time())
     names = [name for name in sys.modules if name.startswith(PACKAGES) and name != __name__]
     modules = [module for name in names if getattr(module := sys.modules[name], "time", None) is time]
@@ -101,16 +98,17 @@ def rehearse(
         study: The study whose pages they walk.
         people: How many simulated people come, at most 5,000.
         seed: Random seed.
-        mix: Shares of careful, hasty, careless, copying, leaving, phone … people. The kinds are `answering.KINDS`.
+        mix: Shares of careful, hasty, careless, leaving, phone … people. The kinds are `answering.KINDS`.
         pilot: Whose answers the model of ratings is taken from, instead of stated parameters.
         advance: Called with how many people have walked.
     """
     if not 1 <= people <= 5000:
         raise InputError(f"{people:,} people cannot rehearse a study", remedy="choose 1 to 5,000")
     minutes = _offer(study).minutes or forecast(study, seed=seed)
+    reward(_offer(study), minutes)  # an offer that is not fair is refused before anybody comes
     with _stage(study, seed, minutes, pilot) as stage:
         walkers, unneeded = stage.play(crowd(people, seed, mix), advance or (lambda come, done: None))
-        return results(stage.recruiter, stage.answers, walkers, unneeded)
+        return results(stage.service, stage.answers, minutes, walkers, unneeded)
 
 
 def forecast(study: AnnotationStudy, *, seed: int = 0) -> float:
@@ -123,11 +121,9 @@ def forecast(study: AnnotationStudy, *, seed: int = 0) -> float:
 
 @dataclass
 class Stage:
-    """What a rehearsal plays on: the study, the platform, and the clock."""
+    """What a rehearsal plays on: the study and the clock."""
 
     service: StudyService
-    recruiter: ProlificRecruiter
-    fake: FakeProlific
     answers: RehearsalAnswers
     clock: SimulatedTime
     minutes: float
@@ -140,27 +136,23 @@ class Stage:
         events: list[tuple[float, int, Guest | Walker]] = []
         for at, guest in zip(arrivals.tolist(), guests, strict=True):
             heapq.heappush(events, (at, next(order), guest))
-        self.recruiter.create()
-        at_once(self.recruiter, "publish")
-        study = self.recruiter.state().study
         walkers: list[Walker] = []
         unneeded: list[Guest] = []
         done = 0
         while events:
             self.clock.now, _, who = heapq.heappop(events)
             if isinstance(who, Guest):
-                walker = self._arrived(study, who)
-                if walker is None and not any(isinstance(one, Walker) for _, _, one in events):
-                    unneeded.append(who)
-                elif walker is None:
+                if self.service.participants.arrival().kind == "consent":
+                    walkers.append(self._arrived(who))
+                    heapq.heappush(events, (self.clock.now, next(order), walkers[-1]))
+                elif any(isinstance(one, Walker) for _, _, one in events):
                     heapq.heappush(events, (self.clock.now + AGAIN, next(order), who))
                 else:
-                    walkers.append(walker)
-                    heapq.heappush(events, (self.clock.now, next(order), walker))
+                    unneeded.append(who)
                 continue
-            if who.has_vanished():
-                self.fake.time_out(who.submission)
-                self.recruiter.event(who.submission)
+            if who.has_vanished():  # the platform has noticed that the time is over
+                if person := people_by_submission(self.service).get(who.submission):
+                    free_seats(self.service, person.number)
                 continue
             wait = who.step()
             if wait is not None:
@@ -168,32 +160,20 @@ class Stage:
                 continue
             done += 1
             advance(len(walkers) + len(unneeded), done)
-            if who.has_vanished():  # the platform notices when the time is over
+            if who.has_vanished():
                 late = who.arrived + longest_time(self.minutes) * 60
                 heapq.heappush(events, (max(late, self.clock.now), next(order), who))
-            else:
-                self._ended(who)
+            elif not who.code and (person := people_by_submission(self.service).get(who.submission)):
+                # A submission that is returned is not paid, and its seats go to others at once.
+                self.service.researchers.review_rater(person.rater, "excluded", rule=OUT["RETURNED"])
         return walkers, unneeded
 
-    def _arrived(self, study: str, guest: Guest) -> Walker | None:
-        place = self.fake.start(study, guest.id)
-        if place is None and at_once(self.recruiter, "top-up").paid:
-            place = self.fake.start(study, guest.id)
-        if place is None:
-            return None
+    def _arrived(self, guest: Guest) -> Walker:
         half_way = max(3, ceil(self.service.study.plan.batch.size / 2))
-        submission, address = place
-        params = dict(parse_qsl(urlsplit(address).query))
-        walker = Walker(guest, self.answers, self.service.participants, params, submission, half_way)
+        params = {"PROLIFIC_PID": guest.id, "STUDY_ID": "rehearsal", "SESSION_ID": guest.id}
+        walker = Walker(guest, self.answers, self.service.participants, params, guest.id, half_way)
         walker.arrived = self.clock.now
         return walker
-
-    def _ended(self, walker: Walker) -> None:
-        if walker.code:
-            self.fake.complete(walker.submission, walker.code)
-        else:
-            self.fake.take_back(walker.submission)
-        self.recruiter.event(walker.submission)
 
 
 def _offer(study: AnnotationStudy) -> OfferPart:
@@ -203,19 +183,13 @@ def _offer(study: AnnotationStudy) -> OfferPart:
 
 @contextmanager
 def _stage(study: AnnotationStudy, seed: int, minutes: float, pilot: Corpus | None) -> Iterator[Stage]:
-    """A study and its platform, on a database that is deleted afterwards."""
+    """A study on a database that is deleted afterwards."""
     memory = Path("/dev/shm")  # noqa: S108 - a database that nobody keeps needs no disk
     place = str(memory) if memory.is_dir() and os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="vantage-rehearsal-", dir=place) as folder, simulated_time() as clock:
-        fake = FakeProlific(currency=_offer(study).currency, now=clock.time)
-        with serving(fake.app()) as platform:
-            service = StudyService(_copied(study, minutes), f"sqlite:///{folder}/rehearsal.sqlite", apart=False)
-            with (
-                closing(service),
-                closing(ProlificRecruiter(service, ProlificClient(fake.token, platform), lambda: minutes)) as recruiter,
-            ):
-                answers = RehearsalAnswers(service.study, seed, pilot)
-                yield Stage(service, recruiter, fake, answers, clock, minutes)
+        service = StudyService(_copied(study, minutes), f"sqlite:///{folder}/rehearsal.sqlite", apart=False)
+        with closing(service):
+            yield Stage(service, RehearsalAnswers(service.study, seed, pilot), clock, minutes)
 
 
 def _copied(study: AnnotationStudy, minutes: float) -> AnnotationStudy:

@@ -82,7 +82,8 @@ class Walker:
     def _arrive(self) -> None:
         step = self.people.arrival()
         if step.kind == "consent":
-            self._open(consent_form(self.people, self.params))
+            languages = self.people.study.languages
+            self._open(consent_form(self.people, self.params, languages[self.guest.number % len(languages)]))
         else:
             self._end(step)
 

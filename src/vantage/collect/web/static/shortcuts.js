@@ -59,6 +59,29 @@
     show();
   });
 
+  // A place that another option has is exchanged with it.
+  document.querySelectorAll(".ranking").forEach((box) => {
+    const places = [...box.querySelectorAll("select")];
+    places.forEach((place) => {
+      let before = place.value;
+      place.addEventListener("focus", () => { before = place.value; });
+      place.addEventListener("change", () => {
+        const other = places.find((one) => one !== place && place.value && one.value === place.value);
+        if (other) other.value = before;
+        before = place.value;
+      });
+    });
+  });
+
+  // The arrows move through words that can be marked.
+  document.querySelectorAll(".words").forEach((box) => box.addEventListener("keydown", (event) => {
+    const ahead = { ArrowDown: 1, ArrowUp: -1, [getComputedStyle(box).direction === "rtl" ? "ArrowLeft" : "ArrowRight"]: 1 }[event.key] || (/^Arrow/.test(event.key) ? -1 : 0);
+    const all = [...box.querySelectorAll("input")], to = all[all.indexOf(event.target) + ahead];
+    if (!ahead || !to) return;
+    event.preventDefault();
+    to.focus();
+  }));
+
   // Where several options may apply, "none of these" and the options exclude each other.
   document.querySelectorAll(".question").forEach((question) => {
     const boxes = [...question.querySelectorAll(".several input")];
@@ -78,6 +101,9 @@
   const text = (question) => question.querySelector("textarea");
   const answered = (question) => {
     const all = [...radios(question), ...question.querySelectorAll("input[type=checkbox]")];
+    const places = [...question.querySelectorAll("select")];
+    if (places.length && places.every((place) => place.value)) return true;
+    if (places.length) return all.some((box) => box.checked);
     const typed = question.querySelector(".number input[type=text]");
     const reason = text(question);
     const shares = question.querySelector(".shares");
@@ -127,7 +153,7 @@
     const all = radios(question);
     const reason = text(question);
     const chosen = all.find((r) => r.checked);
-    const to = chosen && reason && !reason.value.trim() ? reason : chosen || all[0] || question.querySelector("input");
+    const to = chosen && reason && !reason.value.trim() ? reason : chosen || all[0] || question.querySelector("input, select");
     to.focus({ preventScroll: true });
     question.scrollIntoView({ block: "nearest" });
   };
@@ -178,18 +204,4 @@
     choice.focus({ preventScroll: true });
     question.scrollIntoView({ block: "nearest" });
   });
-})();
-
-// Counts of pastes, keys and absences, where the consent says so.
-(() => {
-  const field = document.querySelector("[data-evidence]");
-  if (!field) return;
-  const counts = { pastes: 0, pasted: 0, keys: 0, away: 0 };
-  addEventListener("paste", (event) => {
-    counts.pastes += 1;
-    counts.pasted += event.clipboardData.getData("text").length;
-  });
-  addEventListener("keydown", () => { counts.keys += 1; }, true);
-  addEventListener("blur", () => { counts.away += 1; });
-  addEventListener("submit", () => { field.value = JSON.stringify(counts); });
 })();

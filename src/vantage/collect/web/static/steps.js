@@ -13,7 +13,8 @@
   const stored = () => { try { return localStorage.getItem("vantage-steps"); } catch { return null; } };
   let wanted = stored() !== "off", current = 0;
 
-  const done = (question) => question.querySelector(":checked") ||
+  const done = (question) => question.querySelector("input:checked") ||
+    (question.querySelector("select") && [...question.querySelectorAll("select")].every((place) => place.value)) ||
     [...question.querySelectorAll("input[type=text], input[type=number], textarea[required]")].some((input) => input.value.trim());
   const on = () => narrow.matches && wanted;
 

@@ -1,90 +1,55 @@
-"""Webhooks on the collect server: signed, taken once, in any order; and the dashboard's page."""
+"""Recruiting on the collect server: submissions looked at in the background, and the dashboard's page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from tests.collect.web.studies import PASSWORD, Visitor
-from tests.recruit.platform import Event, PlantedFault
+from tests.recruit.platform import PlantedFault
 from tests.recruit.world import World, world
+from vantage.collect.background import Background
 from vantage.collect.web import create_app
 from vantage.recruit import pages
-from vantage.recruit.fake import serving
 
 REASON = "Both attention checks were answered wrongly, although they name the answer to choose; see the guidelines."
 
 
-@pytest.fixture
-def served(here: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of the hook on a real server."""
+def test_seats_of_those_who_left_are_freed_in_the_background(here: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    ((seconds, poll),) = pages.EVERY
+    assert seconds <= 300
+    poll(here.service)  # nobody is asked without a token
     monkeypatch.setenv("PROLIFIC_TOKEN", here.fake.token)
     monkeypatch.setenv("PROLIFIC_URL", here.address)
-    monkeypatch.setenv("PROLIFIC_WEBHOOK_SECRET", here.fake.secret)
+    poll(here.service)  # nor before the study is published
+    assert here.fake.calls == []
     here.opened()
-    with serving(create_app(here.service, pages=pages.PAGES, hooks=pages.HOOKS)) as address:
-        yield f"{address}/hooks/prolific"
-
-
-def test_events_free_seats_whatever_their_order_and_number(here: World, served: str) -> None:
     free = here.free()
     first, _ = here.arrive("ann")
     second, _ = here.arrive("bob")
+    assert here.free() == free - 12
     here.fake.take_back(first)
     here.fake.time_out(second)
-    events = [*here.fake.outbox]
-    here.fake.outbox.clear()
-    assert len(events) == 4  # started and gone, twice
-    late = [*reversed(events), *events]
-    assert here.fake.deliver(served, late) == [200] * 8
+    background = Background(here.service.database, [(seconds, partial(poll, here.service))])
+    background.once()
     assert here.free() == free
     calls = len(here.fake.calls)
-    assert here.fake.deliver(served, events) == [200] * 4
-    assert len(here.fake.calls) == calls, "an event that was taken is not looked up again"
+    background.once()
+    Background(here.service.database, [(seconds, partial(poll, here.service))]).once()  # of another process
+    assert len(here.fake.calls) == calls
 
 
-def test_forged_old_and_foreign_events_change_nothing(here: World, served: str) -> None:
-    here.arrive("ann")
-    event = here.fake.outbox[-1]
-    free = here.free()
-    assert here.fake.deliver(served, [event], secret="another") == [401]  # noqa: S106
-    old = Event("old", "1000", event.body)
-    assert here.fake.deliver(served, [old]) == [401]
-    changed = Event(event.id, event.at, event.body.replace(b"ACTIVE", b"RETURNED"))
-    headers = {"X-Event-ID": event.id, "X-Prolific-Request-Timestamp": event.at}
-    headers["X-Prolific-Request-Signature"] = here.fake.sign(event.body, event.at)
-    with TestClient(create_app(here.service, hooks=pages.HOOKS)) as client:
-        assert client.post("/hooks/prolific", content=changed.body, headers=headers).status_code == 401
-    foreign = Event("x", event.at, b'{"event_type": "submission.status.change", "resource_id": "nobody"}')
-    assert here.fake.deliver(served, [foreign]) == [404]
-    other = {**next(iter(here.fake.submissions.values())), "id": "other", "study_id": "another", "status": "RETURNED"}
-    here.fake.submissions["other"] = other
-    known = Event("y", event.at, b'{"event_type": "submission.status.change", "resource_id": "other"}')
-    assert here.fake.deliver(served, [known]) == [404]
-    assert here.fake.deliver(served, [Event("z", event.at, b"[]")]) == [401]
-    assert here.free() == free
-
-
-def test_what_cannot_be_looked_up_is_asked_for_again(here: World, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_platform_that_does_not_answer_stops_nothing(here: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROLIFIC_TOKEN", here.fake.token)
+    monkeypatch.setenv("PROLIFIC_URL", here.address)
     monkeypatch.setattr("vantage.recruit.prolific.ATTEMPTS", 1)
-    submission, _ = here.arrive("ann")
-    free = here.free()
-    here.fake.take_back(submission)
-    event = here.fake.outbox[-1]
+    here.opened()
     here.fake.faults.append(PlantedFault("/submissions/", 500))
-    assert here.fake.deliver(served, [event]) == [503]
-    assert here.free() == free
-    assert here.fake.deliver(served, [event]) == [200]
-    assert here.free() == free + 6
-
-
-def test_without_a_secret_no_event_is_taken(here: World) -> None:
-    with TestClient(create_app(here.service, hooks=pages.HOOKS)) as client:
-        assert client.post("/hooks/prolific", content=b"{}").status_code == 503
+    pages.EVERY[0][1](here.service)
 
 
 class Dashboard(Visitor):
