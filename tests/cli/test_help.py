@@ -47,7 +47,7 @@ def described() -> str:
                 continue
             words = "/".join((*one.opts, *one.secondary_opts)) if one.param_type_name == "option" else one.name.upper()
             kind = one.metavar or re.sub(r"<class '(?:\w+\.)*(\w+)'>|\w+\.", r"\1", str(one.type_descriptor.annotation))
-            default = "" if one.default in (None, False, "", ()) or callable(one.default) else f" [{one.default}]"
+            default = f" [{one.show_default}]" if isinstance(getattr(one, "show_default", None), str) else ""
             many = " …" if one.multiple or one.nargs != 1 else ""
             needed = " required" if one.required else ""
             lines.append(f"  {words} {kind}{many}{default}{needed}: {getattr(one, 'help', '') or ''}".rstrip(": "))

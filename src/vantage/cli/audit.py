@@ -3,55 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-import typer
-
-import vantage
-from vantage.cli.corpora import with_corpus
-from vantage.cli.options import TO, with_output
-from vantage.cli.output import Output, print_frame, print_lines, print_tables
-from vantage.cli.progress import finished
+from vantage.cli.corpora import Selected
+from vantage.cli.output import Frame, print_frame, tables
+from vantage.cli.progress import reported
 
 HIDDEN: Final = (
-    "measure",
-    "options",
-    "left_out",
-    "above",
-    "below",
-    "within",
-    "tested",
-    "relative",
-    "relative_low",
-    "relative_high",
+    *("measure", "options", "left_out", "above", "below", "within", "tested"),
+    *("relative", "relative_low", "relative_high"),
 )
 """Columns that people do not see."""
 SHOWN: Final = (
-    "rater",
-    "scale",
-    "effect",
-    "contrast",
-    "estimate",
-    "low",
-    "high",
-    "over",
-    "unit",
-    "limit",
-    "p_adjusted",
+    *("rater", "scale", "effect", "contrast", "estimate", "low", "high", "over", "unit", "limit", "p_adjusted"),
 )
 """What they see of the effects."""
+SHARES: Final = ("rater", "scale", "component", "variance", "estimate", "low", "high")
+"""What they see of the variance."""
 
 
-@with_output
-@with_corpus
-def audit(
-    corpus: vantage.Corpus,
-    output: Output,
-    rater: Annotated[
-        list[str] | None, typer.Option(help="A rater, or people; may be repeated. Every model and people without it.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(*TO, help="Where to write the page: a folder.")] = None,
-) -> None:
+def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> Frame:
     """Does a rater answer the question, or the way in which it is put?
 
     Order of options, agreement whatever is said, letters, wording, format, repetition, drift: one card per model and
@@ -59,31 +30,32 @@ def audit(
     For example:
 
     vantage audit FOLDER --rater MODEL --to audit
+
+    Args:
+        rater: A rater, or people; may be repeated. Every model and people without it.
+        to: Where to write the page: a folder.
     """
-    from vantage.measures.audits.effects import audit as measured
     from vantage.measures.audits.g_study import g_study
     from vantage.report.audit import AuditAnalysis, audit_report, unknown, verdicts
 
-    chosen = rater or []
-    if out is not None:
-        report = audit_report(corpus, chosen)
-        report.write(out)
-        finished(report, out, as_json=output.json)
-        return
-    if output.csv or output.latex:
-        output.print(measured(corpus, rater=chosen), HIDDEN)
-        return
-    analysis = AuditAnalysis(corpus, {"rater": chosen})
+    analysis = AuditAnalysis(corpus, {"rater": rater})
+    if to is not None:
+        report = audit_report(corpus, rater)
+        report.write(to)
+        told = reported(report, to)
+        return Frame(analysis.effects, *told.shown, hidden=HIDDEN, data=told.data)
     said = verdicts(analysis)["verdict"].to_list()
-    components = g_study(corpus, rater=chosen)
-    if output.json:
-        reliability = g_study(corpus, rater=chosen, show="reliability")
+    components = g_study(corpus, rater=rater)
+    titled = {"Effects": (analysis.effects, SHOWN), "Variance": (components, SHARES)}
+
+    def data() -> dict[str, object]:
+        reliability = g_study(corpus, rater=rater, show="reliability")
         frames = {"effects": analysis.effects, "components": components, "reliability": reliability}
-        print_tables(frames, verdicts=said)
-        return
-    shares = ("rater", "scale", "component", "variance", "estimate", "low", "high")
-    for title, frame, columns in (("Effects", analysis.effects, SHOWN), ("Variance", components, shares)):
-        if len(known := frame.drop_nulls("estimate")):
-            print_frame(known.select(columns), title=title)
-            typer.echo("")
-    print_lines([*said, *unknown(analysis.effects)])
+        return tables(frames, verdicts=said)
+
+    def shown() -> None:
+        for title, (frame, columns) in titled.items():
+            if len(known := frame.drop_nulls("estimate")):
+                print_frame(known.select(columns), title=title, space=True)
+
+    return Frame(analysis.effects, shown, *said, *unknown(analysis.effects), hidden=HIDDEN, data=data)
