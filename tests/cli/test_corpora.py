@@ -10,6 +10,7 @@ import pytest
 from tests.cli.conftest import Vantage
 from vantage import Corpus, demo_corpus
 from vantage.cli.corpora import texts_or_corpus
+from vantage.cli.options import pairs
 from vantage.report.overview import overview
 
 
@@ -295,8 +296,8 @@ def test_texts_alone(vantage: Vantage, monkeypatch: pytest.MonkeyPatch, tmp_path
     assert (shown.code, "Ann" in shown.out, (tmp_path / "t").exists()) == (0, True, False)
     without = vantage("rate", path, "--map", "text=sentence", *asked)
     assert "question 'trust' asks about {target}, and the items have no column 'target'" in without.err
-    texts_or_corpus(path, None, None, ["text=sentence"])
-    again, corpus = texts_or_corpus(path, None, None, words[1:])
+    texts_or_corpus(path, None, None, {"text": "sentence"})
+    again, corpus = texts_or_corpus(path, None, None, pairs(words[1:], "--map"))
     assert (again, corpus.items["target"].to_list()) == (Path("t"), ["Ann", "Bob"])
     assert Corpus.read("t") == corpus
     learn = vantage("train", path)
