@@ -82,5 +82,18 @@ def test_help_ends_well_and_an_unknown_option_does_not(capsys: pytest.CaptureFix
         assert "Usage: vantage" in printed.out, name
 
 
+def test_every_option_is_documented_and_none_is_unknown_to_docs_and_tests() -> None:
+    root = Path(__file__).parents[2]
+    pages = "\n".join(one.read_text("utf-8") for one in [root / "README.md", *root.glob("docs/**/*.md")])
+    told = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", pages))
+    unknown = [
+        f"{name} {'/'.join(one.opts)}"
+        for name, command in commands()
+        for one in options(command)
+        if not one.hidden and one.name != "version" and not {*one.opts, *one.secondary_opts} & told
+    ]
+    assert unknown == [], "write them into a page of docs/, or remove them"
+
+
 if __name__ == "__main__":
     SNAPSHOT.write_text(described(), "utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from vantage.cli.corpora import Selected
-from vantage.cli.output import Frame, print_frame, tables
+from vantage.cli.output import VerbTable, print_frame, tables
 from vantage.cli.progress import reported
 
 HIDDEN: Final = (
@@ -22,7 +22,7 @@ SHARES: Final = ("rater", "scale", "component", "variance", "estimate", "low", "
 """What they see of the variance."""
 
 
-def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> Frame:
+def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> VerbTable:
     """Does a rater answer the question, or the way in which it is put?
 
     Order of options, agreement whatever is said, letters, wording, format, repetition, drift: one card per model and
@@ -42,8 +42,8 @@ def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> Fram
     if to is not None:
         report = audit_report(corpus, rater)
         report.write(to)
-        told = reported(report, to)
-        return Frame(analysis.effects, *told.shown, hidden=HIDDEN, data=told.data)
+        page = reported(report, to)
+        return VerbTable(analysis.effects, *page.shown, hidden=HIDDEN, data=page.data)
     said = verdicts(analysis)["verdict"].to_list()
     components = g_study(corpus, rater=rater)
     titled = {"Effects": (analysis.effects, SHOWN), "Variance": (components, SHARES)}
@@ -58,4 +58,4 @@ def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> Fram
             if len(known := frame.drop_nulls("estimate")):
                 print_frame(known.select(columns), title=title, space=True)
 
-    return Frame(analysis.effects, shown, *said, *unknown(analysis.effects), hidden=HIDDEN, data=data)
+    return VerbTable(analysis.effects, shown, *said, *unknown(analysis.effects), hidden=HIDDEN, data=data)

@@ -15,8 +15,8 @@ from typer.core import TyperGroup
 
 from vantage.cli import plan, recruit
 from vantage.cli.corpora import Disclosure, texts_or_corpus
-from vantage.cli.options import Group
-from vantage.cli.output import Told, listed, sentences
+from vantage.cli.options import VerbGroup
+from vantage.cli.output import VerbResult, listed, sentences
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class _ServeByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = Group(
+app = VerbGroup(
     "Collect human judgments: serve a study, watch its progress, export it. The default command is serve.",
     cls=_ServeByDefault,
 )
@@ -146,7 +146,7 @@ def export(
     to: Path | None = None,
     only: bool = False,
     platform_ids: Path | None = None,
-) -> Told:
+) -> VerbResult:
     """Write the collected judgments into the corpus.
 
     With --to they go to another folder. Excluded raters are marked, not removed: measures, reports and other exports
@@ -178,11 +178,11 @@ def export(
     with chosen.running(study) as service:
         service.researchers.note_export("judgments and platform ids" if platform_ids else "judgments")
     summary = {"folder": str(place), "collected": collected, "judgments": len(corpus.judgments), "checks": len(checks)}
-    return Told(summary, f"{place}: {collected:,} collected judgments, {len(corpus.judgments):,} in all")
+    return VerbResult(summary, f"{place}: {collected:,} collected judgments, {len(corpus.judgments):,} in all")
 
 
 @app.verb
-def status(chosen: Chosen) -> Told:
+def status(chosen: Chosen) -> VerbResult:
     """Show the study's progress and how well raters agree. Nothing is changed."""
     with chosen.running(read_only=True) as service:
         overview, agreement = service.researchers.overview(), service.researchers.reliability()
@@ -198,7 +198,7 @@ def status(chosen: Chosen) -> Told:
             else ""
         )
         lines.append(f"{row['question']}{under}: {interval}{row['sentence']}")
-    return Told(
+    return VerbResult(
         {**asdict(overview), "reliability": agreement.to_dicts(), "adaptive": known, "sequential": sequential},
         [asdict(arm) for arm in overview.arms],
         f"\nparticipants: {stages or 'none yet'}{'; the study is paused' if overview.paused else ''}\n",
@@ -209,7 +209,7 @@ def status(chosen: Chosen) -> Told:
 
 
 @app.verb
-def invite(chosen: Chosen, *, count: int = 1, url: str = "http://localhost:8000", note: str = "") -> Told:
+def invite(chosen: Chosen, *, count: int = 1, url: str = "http://localhost:8000", note: str = "") -> VerbResult:
     """Create personal links.
 
     Args:
@@ -221,7 +221,7 @@ def invite(chosen: Chosen, *, count: int = 1, url: str = "http://localhost:8000"
         made = service.researchers.invite(count, note)
     links = [f"{url.rstrip('/')}/?invitation={one.token}" for one in made]
     rows = [{"link": link, "token": one.token, "note": note} for link, one in zip(links, made, strict=True)]
-    return Told(rows, *links)
+    return VerbResult(rows, *links)
 
 
 @app.verb
@@ -251,11 +251,11 @@ def password(
 
 
 @app.verb
-def log(chosen: Chosen) -> Told:
+def log(chosen: Chosen) -> VerbResult:
     """Show what happened and when (UTC), from consent to export, under pseudonyms."""
     with chosen.running(read_only=True) as service:
         rows = service.researchers.log()
-    return Told(rows.with_columns(rows["at"].dt.to_string("iso")).to_dicts(), rows.to_dicts())
+    return VerbResult(rows.with_columns(rows["at"].dt.to_string("iso")).to_dicts(), rows.to_dicts())
 
 
 @app.verb
@@ -320,7 +320,7 @@ def restore(file: Path, *, database: str) -> None:
 
 
 @app.verb
-def check(file: Path, *, corpus: Path | None = None) -> Told:
+def check(file: Path, *, corpus: Path | None = None) -> VerbResult:
     """Check a study file and report every problem with its line.
 
     Args:
@@ -375,7 +375,7 @@ def check(file: Path, *, corpus: Path | None = None) -> Told:
             f"at {rule.max}; those on which everyone agrees need {needed[0]}."
         )
     shown = [{**row, "question_sets": groups} for row, groups in zip(blocks, sets, strict=True)]
-    return Told({**summary, "blocks": blocks}, [summary], shown, *notes, f"\n{file}: no problems")
+    return VerbResult({**summary, "blocks": blocks}, [summary], shown, *notes, f"\n{file}: no problems")
 
 
 @app.verb
@@ -454,7 +454,7 @@ def second_round(folder: Path, *, to: Path, question: str | None = None) -> None
 
 
 @app.verb
-def flows(name: str | None = None) -> Told | None:
+def flows(name: str | None = None) -> VerbResult | None:
     """List the bundled flows, or print one: whole studies that need only a corpus.
 
     Args:

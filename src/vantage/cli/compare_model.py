@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from vantage.cli.output import Told
+from vantage.cli.output import VerbResult
 from vantage.cli.progress import reported
 
 
 def compare_model(
     people: Path, replies: Path | None = None, *, to: Path | None = None, mapping: Mapping[str, str], seed: int = 0
-) -> Told:
+) -> VerbResult:
     """Can a model stand in for people? Floor and ceiling, for whom it works, and its worst texts, on one page.
 
     For example:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import vantage
-from vantage.cli.options import Group, number, options_of, pairs
-from vantage.cli.output import Told, print_lines, show
+from vantage.cli.options import VerbGroup, number, options_of, pairs
+from vantage.cli.output import VerbResult, print_lines, show
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
 
-app = Group(
+app = VerbGroup(
     "Import, describe, check and export corpora of judgments. Without a command: list the formats.",
     no_args_is_help=False,
 )
@@ -26,14 +26,14 @@ Disclosure = Annotated[Values, options_of("corpora/disclosure.py", "guard")]
 
 
 @app.alone
-def list_readers() -> Told:
+def list_readers() -> VerbResult:
     """List the formats that can be imported, and where the originals live."""
     from vantage.corpora.readers import PLUGINS, READERS
 
     known = [*READERS.values(), *PLUGINS.working().values()]
     data = [{"reader": r.name, "title": r.title, "home": r.home, "needs": r.needs, "options": r.options} for r in known]
     rows = [{"reader": r.name, "what": r.title, "from": r.home} for r in known]
-    return Told(data, rows, "\nImport with: vantage corpora import READER --from PATH --to FOLDER")
+    return VerbResult(data, rows, "\nImport with: vantage corpora import READER --from PATH --to FOLDER")
 
 
 def _scaled(
@@ -92,7 +92,7 @@ def import_(
     language: str | None = None,
     option: Mapping[str, str],
     overwrite: bool = False,
-) -> Told:
+) -> VerbResult:
     """Read data in a known format and write a corpus folder.
 
     For a table of your own, let Vantage look at it first, then import it with the command that it suggests:
@@ -136,7 +136,7 @@ def import_(
 
 
 @app.verb
-def preview(file: Path, *, reading: Reading) -> Told:
+def preview(file: Path, *, reading: Reading) -> VerbResult:
     """Say what would be read from a table, what is doubtful, and how to import it.
 
     Arguments:
@@ -160,7 +160,7 @@ def preview(file: Path, *, reading: Reading) -> Told:
     seen, tried = attempts(file, **reading)
     for facts, attempt in zip(seen["readings"] or [seen], tried, strict=False):
         _with_alpha(facts, attempt.corpus)
-    return Told(seen, *preview_lines(seen), code=2 if seen["problem"] else 0)
+    return VerbResult(seen, *preview_lines(seen), code=2 if seen["problem"] else 0)
 
 
 def _with_alpha(facts: dict[str, Any], corpus: Corpus | None) -> None:
@@ -174,7 +174,7 @@ def _with_alpha(facts: dict[str, Any], corpus: Corpus | None) -> None:
 
 
 @app.verb
-def describe(folder: Path) -> Told:
+def describe(folder: Path) -> VerbResult:
     """Print what a researcher checks first.
 
     Sizes, judgments per item and rater, scales and answers, traits, and what looks odd.
@@ -183,17 +183,17 @@ def describe(folder: Path) -> Told:
     from vantage.corpora.describe import describe as described
 
     facts = described(vantage.Corpus.read(folder))
-    return Told(facts, lambda: print_description(facts))
+    return VerbResult(facts, lambda: print_description(facts))
 
 
 @app.verb
-def validate(folder: Path) -> Told:
+def validate(folder: Path) -> VerbResult:
     """Check a corpus folder and report every kind of problem in it."""
     from vantage.corpora.describe import problems
 
     faults = problems(folder)
     shown = (lambda: print_lines(faults, err=True)) if faults else f"{folder}: no problems"
-    return Told([{"problem": problem} for problem in faults], shown, code=2 if faults else 0)
+    return VerbResult([{"problem": problem} for problem in faults], shown, code=2 if faults else 0)
 
 
 @app.verb
@@ -209,7 +209,7 @@ def export(
     include_excluded: bool = False,
     overwrite: bool = False,
     disclosure: Disclosure,
-) -> Told:
+) -> VerbResult:
     """Write a corpus in another format.
 
     A corpus folder, one long CSV file, the files of the LeWiDi shared tasks, a Hugging Face dataset, its card alone, a
@@ -229,11 +229,11 @@ def export(
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     options |= {"include_excluded": include_excluded, **disclosure}
     written = vantage.export(vantage.Corpus.read(folder), as_, to, overwrite=overwrite, **options)
-    return Told([{"format": as_, "written": str(written)}], f"Wrote {written}")
+    return VerbResult([{"format": as_, "written": str(written)}], f"Wrote {written}")
 
 
 @app.verb
-def filter_(folder: Path, *, to: Path, where: list[str], overwrite: bool = False) -> Told:
+def filter_(folder: Path, *, to: Path, where: list[str], overwrite: bool = False) -> VerbResult:
     """Write the part of a corpus that fits --where.
 
     Args:
@@ -244,7 +244,7 @@ def filter_(folder: Path, *, to: Path, where: list[str], overwrite: bool = False
 
 
 @app.verb
-def merge(folders: list[Path], *, to: Path, overwrite: bool = False) -> Told:
+def merge(folders: list[Path], *, to: Path, overwrite: bool = False) -> VerbResult:
     """Write one corpus of several.
 
     Args:
@@ -263,7 +263,7 @@ def tuples(
     to: Path,
     options: Annotated[Values, options_of("corpora/tuples.py", "tuples")],
     overwrite: bool = False,
-) -> Told:
+) -> VerbResult:
     """Write a corpus of tuples of texts, for pairwise comparisons and best–worst scaling.
 
     Each text is in equally many tuples and stands equally often in each place; no two texts meet twice.
@@ -286,7 +286,7 @@ def traits(
     rater: str | None = None,
     to: Path | None = None,
     overwrite: bool = False,
-) -> Told:
+) -> VerbResult:
     """Join what is known of the raters, or say on what scales their traits are.
 
     From a table with one row per rater, such as a Prolific demographics export.
@@ -323,7 +323,7 @@ def design(
     groups: str | None = None,
     to: Path | None = None,
     overwrite: bool = False,
-) -> Told:
+) -> VerbResult:
     """Declare which items and which raters were drawn together.
 
     Intervals and tests are then over conversations, not over their posts. Without an option: say what is declared.
@@ -338,7 +338,7 @@ def design(
     if sources is None and groups is None:
         facts = described(corpus)
         rows = [{"drawn together": name, "column": column or "(none)"} for name, column in facts["design"].items()]
-        return Told({**facts["design"], "undeclared": facts["undeclared"]}, rows, *facts["undeclared"])
+        return VerbResult({**facts["design"], "undeclared": facts["undeclared"]}, rows, *facts["undeclared"])
     _vacant(to or folder, overwrite=overwrite or to is None)
     known = corpus.design
     corpus = corpus.with_design(sources=sources or known.sources, groups=groups or known.groups)
@@ -346,7 +346,7 @@ def design(
 
 
 @app.verb
-def weight(folder: Path, *, to: Path, name: str, bounds: Sequence[str], base: str | None = None) -> Told:
+def weight(folder: Path, *, to: Path, name: str, bounds: Sequence[str], base: str | None = None) -> VerbResult:
     """Give each person a weight, so that the raters stand for other people.
 
     The weights are raked to the target and kept with the corpus; measures take them with --weights NAME.
@@ -366,7 +366,7 @@ def weight(folder: Path, *, to: Path, name: str, bounds: Sequence[str], base: st
     corpus.write(folder)
     record = corpus.about.weights[name]
     use = f"Use them with: vantage measure alpha {folder} --weights {name}"
-    return Told({"weights": name, **record.to_plain()}, *(f"• {line}" for line in record.sentences), use)
+    return VerbResult({"weights": name, **record.to_plain()}, *(f"• {line}" for line in record.sentences), use)
 
 
 def conditions(where: list[str]) -> dict[str, list[str]]:
@@ -442,11 +442,11 @@ def _vacant(to: Path, *, overwrite: bool) -> None:
         raise InputError("there is a corpus already", file=to, remedy="choose another folder or pass --overwrite")
 
 
-def _written(corpus: Corpus, to: Path, *further: str) -> Told:
+def _written(corpus: Corpus, to: Path, *further: str) -> VerbResult:
     from vantage.corpora.describe import describe as described
 
     corpus.write(to)
     sizes = ", ".join(f"{show(size)} {table}" for table, size in corpus.sizes.items())
     notes = [f"• {note}" for note in corpus.about.notes]
     hint = f"Look at it with: vantage corpora describe {to}"
-    return Told(lambda: described(corpus), f"Wrote {to}: {sizes}", *notes, hint, *further)
+    return VerbResult(lambda: described(corpus), f"Wrote {to}: {sizes}", *notes, hint, *further)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from vantage._version import __version__
-from vantage.cli.output import Told, printable
+from vantage.cli.output import VerbResult, printable
 from vantage.errors import InputError
 from vantage.plugins import Plugins
 
@@ -53,7 +53,7 @@ class Notice:
         return f"{self.text}; {self.remedy}." if self.remedy else self.text
 
 
-def doctor(*, folder: Path = Path(), database: str | None = None) -> Told:
+def doctor(*, folder: Path = Path(), database: str | None = None) -> VerbResult:
     """Check the installation: versions, extras, plugins, offline models, graphics card, folders and a database.
 
     Each problem comes with its remedy. Optional packages that are not installed are not problems. The exit
@@ -67,7 +67,7 @@ def doctor(*, folder: Path = Path(), database: str | None = None) -> Told:
     notices += [*places(folder), *(database_of(database) if database else ())]
     count = sum(notice.state == "problem" for notice in notices)
     marks = {"fine": "✓", "absent": "–", "problem": "✗"}
-    return Told(
+    return VerbResult(
         {"problems": count, "notices": [asdict(notice) for notice in notices]},
         *(f"{marks[notice.state]} {notice.part}: {printable(notice.sentence)}" for notice in notices),
         f"\n{count} problem{'s' * (count != 1)}." if count else "\nNo problems.",

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import vantage
-from vantage.cli.options import Group
-from vantage.cli.output import Told, listed, printable
+from vantage.cli.options import VerbGroup
+from vantage.cli.output import VerbResult, listed, printable
 from vantage.report.cells import counted
 
 if TYPE_CHECKING:
     from vantage.instruments import Instrument, Question
 
-app = Group(
+app = VerbGroup(
     "List, show and check instruments: what is asked, and on which scales. Without a command: list them.",
     no_args_is_help=False,
 )
 
 
 @app.alone
-def list_instruments() -> Told:
+def list_instruments() -> VerbResult:
     """List the bundled instruments and those of plugins."""
     from vantage.instruments import PLUGINS, Instrument, bundled
 
@@ -42,7 +42,7 @@ def list_instruments() -> Told:
 
 
 @app.verb
-def show(name: str) -> Told:
+def show(name: str) -> VerbResult:
     """Show an instrument as a rater would read it.
 
     Args:
@@ -50,11 +50,11 @@ def show(name: str) -> Told:
     """
     instrument = vantage.Instrument.load(name)
     questions = [_question_row(question) for question in instrument.questions]
-    return Told(questions, printable("\n".join(_lines(instrument))))
+    return VerbResult(questions, printable("\n".join(_lines(instrument))))
 
 
 @app.verb
-def check(file: Path) -> Told:
+def check(file: Path) -> VerbResult:
     """Check an instrument file and report every problem with its line.
 
     Args:
@@ -66,9 +66,9 @@ def check(file: Path) -> Told:
         instrument = vantage.Instrument.load(file)
     except InputError as error:
         problems = error.problems if isinstance(error, Problems) else (str(error),)
-        return Told([{"problem": problem} for problem in problems], error=error)
+        return VerbResult([{"problem": problem} for problem in problems], error=error)
     count = counted(len(instrument.questions), "question")
-    return Told([], f"{file}: {instrument.title}, version {instrument.version}, {count}, no problems")
+    return VerbResult([], f"{file}: {instrument.title}, version {instrument.version}, {count}, no problems")
 
 
 @app.verb

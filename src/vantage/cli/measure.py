@@ -11,7 +11,7 @@ import typer
 
 import vantage
 from vantage.cli.corpora import conditions, filtered
-from vantage.cli.output import Frame, Printed, Told, listed, print_lines, write_figure
+from vantage.cli.output import Printed, VerbResult, VerbTable, listed, print_lines, write_figure
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def measure(
         hidden.append("reason")
     if chosen.view.show and "show" not in options and model is None and not output.data:
         hidden += [name for name in result.columns if name not in {*grouped, *chosen.view.show, *RESTING}]
-    Frame(result, hidden=hidden).print(output)
+    VerbTable(result, hidden=hidden).print(output)
     _present(chosen, result, grouped, options.get("show"), figure, quiet=output.data)
     if not output.data:
         _behind(result, folder, where)
@@ -155,7 +155,7 @@ def _grouping(chosen: Measure, corpus: vantage.Corpus, options: dict[str, Any]) 
     return [by] if isinstance(by, str) else list(by)
 
 
-def _list() -> Told:
+def _list() -> VerbResult:
     from vantage.measures import registry
 
     known = registry().values()

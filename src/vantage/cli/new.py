@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import vantage
-from vantage.cli.options import Group
-from vantage.cli.output import Told
+from vantage.cli.options import VerbGroup
+from vantage.cli.output import VerbResult
 
-app = Group("Create a project folder, an instrument or a study, with comments, that works at once.")
+app = VerbGroup("Create a project folder, an instrument or a study, with comments, that works at once.")
 
 
 @app.verb
-def project(name: Path) -> Told:
+def project(name: Path) -> VerbResult:
     """Make a project folder.
 
     It holds an instrument, a small table of ratings, a study, a file for asking people, and a README with commands
@@ -27,7 +27,7 @@ def project(name: Path) -> Told:
 
 
 @app.verb
-def instrument(name: Path, *, from_: Path | None = None) -> Told:
+def instrument(name: Path, *, from_: Path | None = None) -> VerbResult:
     """Make an instrument file (NAME.yaml).
 
     It asks two questions on two kinds of scales, with guidelines, examples and comments, to be replaced by your own;
@@ -44,7 +44,7 @@ def instrument(name: Path, *, from_: Path | None = None) -> Told:
 
 
 @app.verb
-def study(name: Path) -> Told:
+def study(name: Path) -> VerbResult:
     """Make a study of your own (NAME.yaml).
 
     It is a recipe: sections that name measures, from which a report is made.
@@ -58,5 +58,5 @@ def study(name: Path) -> Told:
     return _written(made, f"Run it with: vantage study {made[0]} --to results")
 
 
-def _written(made: list[Path], hint: str) -> Told:
-    return Told([{"written": str(path)} for path in made], "Wrote", *(f"  {path}" for path in made), hint)
+def _written(made: list[Path], hint: str) -> VerbResult:
+    return VerbResult([{"written": str(path)} for path in made], "Wrote", *(f"  {path}" for path in made), hint)

@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperCommand
 from typer.models import ParameterInfo
 
-from vantage.cli.output import Output, Told
+from vantage.cli.output import Output, VerbResult
 from vantage.errors import InputError, nearest
 
 Values = dict[str, Any]
@@ -78,7 +78,7 @@ def described(docstring: str | None) -> Described:
     return Described(SECTION.sub("", text).strip(), parameters, groups if len({*groups.values()}) > 1 else {})
 
 
-class Group(typer.Typer):
+class VerbGroup(typer.Typer):
     """Verbs under one word."""
 
     def __init__(self, text: str, **settings: Any) -> None:
@@ -106,13 +106,15 @@ def verb(function: Callable[..., Any]) -> Callable[..., None]:
     """A command for Typer from a function; what it returns is printed for people or, if asked for, for programs."""
     said = described(function.__doc__)
     parameters, taken = _taken(function)
-    printed = {"Told": 1, "Frame": 3}.get(str(inspect.signature(function).return_annotation).removesuffix(" | None"), 0)
+    printed = {"VerbResult": 1, "VerbTable": 3}.get(
+        str(inspect.signature(function).return_annotation).removesuffix(" | None"), 0
+    )
     forms = _taken(Output)[0][:printed]
 
     def run(**given: Any) -> None:
         output = Output(**{one.name: bool(given[one.name]) for one in forms})
         made = function(**taken(given))
-        if isinstance(made, Told):
+        if isinstance(made, VerbResult):
             made.print(output)
 
     run.__name__, run.__doc__, run.__module__ = function.__name__, said.text, function.__module__
@@ -167,26 +169,26 @@ def _sign(function: Any, parameters: Sequence[inspect.Parameter]) -> Any:
 
 def _taken(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], Callable[[Values], Values]]:
     """The parameters of a function for Typer, and what makes its arguments of what Typer gives."""
-    said, found = described(function.__doc__).parameters, []
+    said, parameters = described(function.__doc__).parameters, []
     takes: dict[str, Callable[[Values], Any]] = {}
     for name, one in inspect.signature(function).parameters.items():
         resolved = _resolved(function, one.annotation)
         maker = getattr(resolved, "__metadata__", (None,))[0]
         if callable(maker) and not isinstance(maker, ParameterInfo):
             further, inside = _taken(maker)
-            found += further
+            parameters += further
             takes[name] = lambda given, make=maker, of=inside: make(**of(given))
             continue
         kind = one.annotation if isinstance(one.annotation, str) else ""
         if kind and resolved is not typer.Context:
             one = _for_typer(one, kind, resolved, *said.get(name) or COMMON[name])  # noqa: PLW2901
-        found.append(one)
+        parameters.append(one)
         takes[name] = lambda given, name=name, kind=kind: _own(kind, _flags(name)[0], given[name])
 
     def taken(given: Values) -> Values:
         return {name: value for name, take in takes.items() if (value := take(given)) is not None}
 
-    return found, taken
+    return parameters, taken
 
 
 def _for_typer(one: inspect.Parameter, kind: str, resolved: Any, metavar: str, help_: str) -> inspect.Parameter:
@@ -237,12 +239,12 @@ def _tree(module: str) -> ast.Module:
 
 def _assigned(tree: ast.Module) -> list[tuple[str, ast.expr]]:
     """The names that a module assigns, with what."""
-    found = []
+    assigned = []
     for node in tree.body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if isinstance(target, ast.Name) and (value := getattr(node, "value", None)):
-            found.append((target.id, value))
-    return found
+            assigned.append((target.id, value))
+    return assigned
 
 
 def _keywords(made: ast.FunctionDef | ast.ClassDef) -> list[tuple[str, str, Any]]:

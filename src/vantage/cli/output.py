@@ -84,7 +84,7 @@ def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
         typer.echo(line, err=err)
 
 
-class Told:
+class VerbResult:
     """What a verb answers: plain data for `--json`; for people lines, rows of tables, and functions that print.
 
     An error is raised after what is printed.
@@ -115,7 +115,7 @@ class Told:
                 print_rows(one)
 
 
-class Frame(Told):
+class VerbTable(VerbResult):
     """A result table, also as CSV and LaTeX; `hidden` columns are left out for people and kept in the data."""
 
     def __init__(
@@ -138,11 +138,11 @@ class Frame(Told):
             super().print_shown(output)
 
 
-def listed(rows: Sequence[dict[str, Any]], *, empty: str = "", hint: str = "") -> Told:
+def listed(rows: Sequence[dict[str, Any]], *, empty: str = "", hint: str = "") -> VerbResult:
     """Rows, with a hint below them or a sentence where there are none."""
     if empty and not rows:
-        return Told([], empty)
-    return Told(rows, rows, *([f"\n{hint}"] if hint else ()))
+        return VerbResult([], empty)
+    return VerbResult(rows, rows, *([f"\n{hint}"] if hint else ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ import typer
 
 import vantage
 from vantage.cli.corpora import Disclosure
-from vantage.cli.options import Group, Values, options_of
-from vantage.cli.output import Frame
+from vantage.cli.options import Values, VerbGroup, options_of
+from vantage.cli.output import VerbTable
 from vantage.cli.progress import reported
 from vantage.errors import InputError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Tasks = dict[str, SharedTask]
 
-app = Group("Predict what each user says of each text: an open benchmark.")
+app = VerbGroup("Predict what each user says of each text: an open benchmark.")
 
 
 def _chosen(*, data: Path, split: Path | None = None, task: str | None = None, part: str = "test") -> Tasks:
@@ -211,7 +211,7 @@ def score(
     divisor: Literal["points", "steps"] = "points",
     targets: Literal["released", "counted"] = "released",
     proper: bool = False,
-) -> Frame:
+) -> VerbTable:
     """Score predictions as the organisers do, with intervals over texts and people, floor, ceiling and skill.
 
     For example:
@@ -237,11 +237,11 @@ def score(
         for evaluation, of_tasks in predicted.items()
         for name, frame in of_tasks.items()
     ]
-    return Frame(pl.concat(frames))
+    return VerbTable(pl.concat(frames))
 
 
 @app.verb
-def evaluate(corpus: Path, predictions: Path, *, split: Path, resamples: int = 1000) -> Frame:
+def evaluate(corpus: Path, predictions: Path, *, split: Path, resamples: int = 1000) -> VerbTable:
     """Score predictions by F1 for all pairs, the average user, the average text and each trait.
 
     For example:
@@ -258,11 +258,11 @@ def evaluate(corpus: Path, predictions: Path, *, split: Path, resamples: int = 1
 
     parts = read_split(vantage.Corpus.read(corpus).included(), split)
     frame = read_predictions(predictions, parts.corpus, parts.question)
-    return Frame(scored(frame, parts, resamples=resamples, source=predictions).summary)
+    return VerbTable(scored(frame, parts, resamples=resamples, source=predictions).summary)
 
 
 @app.verb
-def leaderboard(predictions: list[str], *, chosen: Chosen, to: Path | None = None) -> Frame:
+def leaderboard(predictions: list[str], *, chosen: Chosen, to: Path | None = None) -> VerbTable:
     """Rank systems by skill on the same texts and people, with ties; write a leaderboard page.
 
     For example:
@@ -294,11 +294,11 @@ def leaderboard(predictions: list[str], *, chosen: Chosen, to: Path | None = Non
             mine[name] = {one: chosen[one].answered(frame) for one, frame in of_tasks.items()}
     frame = pl.concat(ranked(one, evaluation)[0] for evaluation, one in systems.items())
     if to is None:
-        return Frame(frame)
+        return VerbTable(frame)
     report = leaderboard_report(chosen, systems)
     report.write(to)
-    told = reported(report, to)
-    return Frame(frame, *told.shown, data=told.data)
+    page = reported(report, to)
+    return VerbTable(frame, *page.shown, data=page.data)
 
 
 def _notes(notes: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ import typer
 import vantage
 from vantage.cli.corpora import filtered
 from vantage.cli.options import Values, options_of
-from vantage.cli.output import Frame, Told, print_frame, sentences, tables, write_figure
+from vantage.cli.output import VerbResult, VerbTable, print_frame, sentences, tables, write_figure
 from vantage.cli.progress import moving, working
 from vantage.errors import InputError
 
@@ -43,7 +43,7 @@ def plan(
     settings: bool = False,
     to: Path | None = None,
     where: list[str],
-) -> Frame | None:
+) -> VerbTable | None:
     """Plan a collection: items, answers per item and people for a goal, from a pilot or from typed-in components.
 
     For example:
@@ -102,7 +102,7 @@ def plan(
     said.append(f"Assumes {'; '.join(made.assumes)}.")
     table = made.frontier if len(made.frontier) else made.budgeted
     title = f"{made.what[0].upper()}{made.what[1:]}, by answers per item"
-    return Frame(
+    return VerbTable(
         made.frontier,
         lambda: print_frame(table, title=title, space=True),
         *said,
@@ -111,7 +111,7 @@ def plan(
     )
 
 
-def _for_target(corpus: Corpus | None, population: str, planned: Values, *, settings: bool) -> Frame | None:
+def _for_target(corpus: Corpus | None, population: str, planned: Values, *, settings: bool) -> VerbTable | None:
     from vantage.planning.target import VIEWS, plan_target
 
     if corpus is None:
@@ -120,7 +120,7 @@ def _for_target(corpus: Corpus | None, population: str, planned: Values, *, sett
     if settings:
         typer.echo(made.settings)
         return None
-    return Frame(
+    return VerbTable(
         made.groups,
         lambda: print_frame(made.groups, title=VIEWS["groups"].title, space=True),
         *sentences(made.summary, VIEWS["summary"]),
@@ -129,14 +129,14 @@ def _for_target(corpus: Corpus | None, population: str, planned: Values, *, sett
     )
 
 
-def _during(corpus: Corpus | None, options: Values) -> Frame:
+def _during(corpus: Corpus | None, options: Values) -> VerbTable:
     from vantage.planning.plan import DURING as VIEW
     from vantage.planning.plan import during
 
     if corpus is None:
         raise InputError("no corpus given", remedy="run: vantage plan --during CORPUS")
     row = _with_bar(options["goal"], lambda advance: during(corpus, **options, advance=advance))
-    return Frame(row, *filter(None, sentences(row, VIEW)))
+    return VerbTable(row, *filter(None, sentences(row, VIEW)))
 
 
 def _with_bar(goal: str, work: Any) -> Any:
@@ -156,7 +156,7 @@ def rehearse(
     pilot: Path | None = None,
     options: Annotated[Values, options_of("recruit/rehearsal/rehearse.py", "rehearse", only="people seed mix")],
     to: Path | None = None,
-) -> Told:
+) -> VerbResult:
     """Let simulated people walk the real pages of a study, and discard everything.
 
     Reports duration, cost, seats, expected reliability, what the checks catch, and pages that nobody can pass.
@@ -188,10 +188,10 @@ def rehearse(
                 said = ("verdict", "behaviour", "worth")
                 print_frame(frame.drop(said, strict=False), title=VIEWS[name].title, space=True)
 
-    told = [name for name in ("summary", "checks", "adapting") if len(frames[name])]
-    return Told(
+    stated = [name for name in ("summary", "checks", "adapting") if len(frames[name])]
+    return VerbResult(
         tables(frames, assumes=list(made.assumes)),
         shown,
-        *("\n".join(sentences(frames[name], VIEWS[name])) for name in told),
+        *("\n".join(sentences(frames[name], VIEWS[name])) for name in stated),
         f"Assumes {'; '.join(made.assumes)}.",
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from vantage.cli.output import Told, print_rows, printable
+from vantage.cli.output import VerbResult, print_rows, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -140,13 +140,13 @@ def resumable() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def reported(report: Report, out: Path) -> Told:
+def reported(report: Report, out: Path) -> VerbResult:
     """What was found and where it is."""
     result, missing = report.result, report.record.missing
-    found = [{"finding": one.text, "evidence": [asdict(part) for part in one.evidence]} for one in result.findings]
+    findings = [{"finding": one.text, "evidence": [asdict(part) for part in one.evidence]} for one in result.findings]
     about = {"warnings": list(result.warnings), "missing": missing, "tables": [table.name for table in result.tables]}
-    return Told(
-        {"report": str(out / "report.html"), "findings": found, **about},
+    return VerbResult(
+        {"report": str(out / "report.html"), "findings": findings, **about},
         *(f"{place}. {printable(finding.text)}" for place, finding in enumerate(result.findings, 1)),
         *(f"\n• {printable(sentence)}" for sentence in [*missing, *result.warnings]),
         f"\nThe report: {out / 'report.html'}",

@@ -14,7 +14,7 @@ import typer
 import vantage
 from vantage.cli.corpora import conditions, filtered, texts_or_corpus
 from vantage.cli.options import Connection, Limits, Values, options_of
-from vantage.cli.output import Told, printable, show
+from vantage.cli.output import VerbResult, printable, show
 from vantage.cli.progress import print_estimate, run_progress, shown
 from vantage.errors import InputError
 
@@ -74,7 +74,7 @@ def rate(
     show_: int = 0,
     estimate: bool = False,
     to: Path | None = None,
-) -> Told | None:
+) -> VerbResult | None:
     """Ask a language model, as a rater like any other, and add its judgments to the corpus.
 
     Every reply is stored as it arrives. Run an interrupted command again to resume it. Keys are read from the
@@ -198,7 +198,7 @@ def rate(
             if balanced:
                 corpus = averaged(corpus, [rater.id for rater in raters])
             corpus.write(to or folder)
-        return _told(outcome, notes, opened.path, to or folder)
+        return _ended(outcome, notes, opened.path, to or folder)
 
 
 def _check(needs: Sequence[tuple[str, object, str, object]], as_: Values) -> None:
@@ -322,7 +322,9 @@ def _show_turns(conversation: Conversation, rater: ChatRater) -> None:
         typer.echo(f"── then: {ask.step}" if seen else f"━━ then, in a new chat: {ask.step}")
 
 
-def _estimate(plan_of: Plan, raters: list[ChatRater], options: RunOptions, store: Path, max_tokens: int | None) -> Told:
+def _estimate(
+    plan_of: Plan, raters: list[ChatRater], options: RunOptions, store: Path, max_tokens: int | None
+) -> VerbResult:
     from vantage.runs.forecast import Forecast, prompt_notes
     from vantage.runs.profiles import all_suited
     from vantage.runs.store import NAME, RunStore
@@ -338,13 +340,13 @@ def _estimate(plan_of: Plan, raters: list[ChatRater], options: RunOptions, store
     described = {"design": raters[0].design.described(), "notes": notes} if raters[0].design else {}
     who = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
     rows = [{"rater": who, **shown(forecast.total)}]
-    return Told(
+    return VerbResult(
         [{**asdict(one), **described} for one in forecast.estimates],
         lambda: print_estimate(rows, [*notes, *forecast.notes]),
     )
 
 
-def _told(outcome: Outcome, notes: list[str], store: Path, to: Path) -> Told:
+def _ended(outcome: Outcome, notes: list[str], store: Path, to: Path) -> VerbResult:
     """What became of a run; exit code 130 where it was interrupted, 1 where it ended early."""
     from vantage.runs.rating import summaries
 
@@ -365,7 +367,7 @@ def _told(outcome: Outcome, notes: list[str], store: Path, to: Path) -> Told:
         again = "" if tally.capped else "; run the same command again to resume"
         typer.echo(f"vantage: {ended.rstrip('.')}{again}.", err=True)
     data = {"run": outcome.run, "store": str(store), "complete": outcome.complete, "summary": tally.as_dict()}
-    return Told(
+    return VerbResult(
         {**data, "raters": rows},
         [{key: value for key, value in row.items() if key != "notes"} for row in rows],
         f"\nRun {outcome.run}: {', '.join(parts)}; replies are in {store}",

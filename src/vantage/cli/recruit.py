@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from vantage.cli.options import Group
-from vantage.cli.output import Told, print_lines
+from vantage.cli.options import VerbGroup
+from vantage.cli.output import VerbResult, print_lines
 from vantage.errors import InputError
 from vantage.recruit.base import PaymentRequest, cents
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vantage.recruit.base import Recruited, Recruiter
     from vantage.recruit.on_prolific import ProlificRecruiter
 
-app = Group("Recruit participants of a study file, and pay them.")
+app = VerbGroup("Recruit participants of a study file, and pay them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Recruitment:
                 _prolific(one).accept_edits()
             yield one
 
-    def carry_out(self, request: PaymentRequest, yes: bool, *, accept_edits: bool = False) -> Told:
+    def carry_out(self, request: PaymentRequest, yes: bool, *, accept_edits: bool = False) -> VerbResult:
         """Shows a plan, asks, and carries out exactly what was shown."""
         with self.recruiter(accept_edits=accept_edits) as one:
             plan = one.plan(request)
@@ -72,7 +72,7 @@ class Recruitment:
             refused = InputError(f"Not done for {len(paid.refused)} of {len(lines)} ({why})", remedy="see the status")
         now = f"{len(paid.paid)} {DONE[request.act]} now ({_money(paid.amount, plan.currency)})"
         waiting = f"Not confirmed by the platform yet, and not paid again: {', '.join(paid.unconfirmed)}"
-        return Told(
+        return VerbResult(
             {"plan": asdict(plan), "total": plan.total, **asdict(paid)},
             f"{now}, {len(paid.before)} before",
             *([waiting] if paid.unconfirmed else ()),
@@ -84,20 +84,20 @@ Chosen = Annotated[Recruitment, Recruitment]
 
 
 @app.verb
-def create(chosen: Chosen) -> Told:
+def create(chosen: Chosen) -> VerbResult:
     """Set up a draft from the study file; nobody sees it yet."""
     with chosen.recruiter() as one:
         return _state(one.create())
 
 
 @app.verb
-def publish(chosen: Chosen, *, yes: bool = False, accept_edits: bool = False) -> Told:
+def publish(chosen: Chosen, *, yes: bool = False, accept_edits: bool = False) -> VerbResult:
     """Publish the draft, after a confirmation of what its places cost."""
     return chosen.carry_out(PaymentRequest("publish"), yes, accept_edits=accept_edits)
 
 
 @app.verb
-def status(chosen: Chosen) -> Told:
+def status(chosen: Chosen) -> VerbResult:
     """Show the state; returned and timed-out submissions free their seats."""
     with chosen.recruiter() as one:
         state = one.state()
@@ -105,19 +105,21 @@ def status(chosen: Chosen) -> Told:
 
 
 @app.verb
-def top_up(chosen: Chosen, *, yes: bool = False, accept_edits: bool = False) -> Told:
+def top_up(chosen: Chosen, *, yes: bool = False, accept_edits: bool = False) -> VerbResult:
     """Offer as many more places as open seats need."""
     return chosen.carry_out(PaymentRequest("top-up"), yes, accept_edits=accept_edits)
 
 
 @app.verb
-def approve(chosen: Chosen, *, yes: bool = False) -> Told:
+def approve(chosen: Chosen, *, yes: bool = False) -> VerbResult:
     """Approve and pay those who finished; those who failed checks wait for you."""
     return chosen.carry_out(PaymentRequest("approve"), yes)
 
 
 @app.verb
-def reject(chosen: Chosen, submissions: list[str], *, reason: str, category: str = "OTHER", yes: bool = False) -> Told:
+def reject(
+    chosen: Chosen, submissions: list[str], *, reason: str, category: str = "OTHER", yes: bool = False
+) -> VerbResult:
     """Reject submissions that you name, with a reason; they are not paid, and their answers are excluded.
 
     Args:
@@ -131,7 +133,7 @@ def reject(chosen: Chosen, submissions: list[str], *, reason: str, category: str
 @app.verb
 def bonus(
     chosen: Chosen, submissions: list[str], *, amount: str, name: str, resend: bool = False, yes: bool = False
-) -> Told:
+) -> VerbResult:
     """Pay a bonus to submissions that you name, and to nobody else.
 
     Args:
@@ -156,7 +158,7 @@ def cancel(chosen: Chosen, keys: list[str], *, yes: bool = False) -> None:
 
 
 @app.verb
-def stop(chosen: Chosen, *, yes: bool = False) -> Told:
+def stop(chosen: Chosen, *, yes: bool = False) -> VerbResult:
     """Stop recruiting; those at work may finish."""
     with chosen.recruiter() as one:
         _confirm("Stop recruiting?", yes)
@@ -164,14 +166,14 @@ def stop(chosen: Chosen, *, yes: bool = False) -> Told:
 
 
 @app.verb
-def ledger(chosen: Chosen) -> Told:
+def ledger(chosen: Chosen) -> VerbResult:
     """Print every entry of the ledger."""
     from vantage.recruit.ledger import RecruitmentLedger
 
     with chosen.service() as service:
         entries = [asdict(entry) for entry in RecruitmentLedger(service.database.private.sql).all()]
     short = ("act", "state", "submission", "amount", "currency", "key")
-    return Told(entries, [{name: entry[name] for name in short} for entry in entries])
+    return VerbResult(entries, [{name: entry[name] for name in short} for entry in entries])
 
 
 @app.verb
@@ -228,13 +230,13 @@ def _confirm(question: str, yes: bool) -> None:
     typer.confirm(question, abort=True)
 
 
-def _state(state: Recruited, proposals: list[dict[str, object]] | None = None) -> Told:
+def _state(state: Recruited, proposals: list[dict[str, object]] | None = None) -> VerbResult:
     facts = {**asdict(state), **({} if proposals is None else {"proposals": proposals})}
     amounts = {name: _money(facts[name], state.currency) for name in ("reward", "paid", "bonuses", "fees")}
     counts = ", ".join(f"{count} {name.lower()}" for name, count in state.submissions.items()) or "none"
     numbers = {name: facts[name] for name in ("status", "study", "places", "finished", "open_batches")}
     hourly = {} if state.hourly is None else {"paid_per_hour": f"{state.hourly:.2f} {state.currency}"}
-    return Told(
+    return VerbResult(
         facts,
         [{"platform": state.platform, **numbers, "submissions": counts, **amounts, **hourly}],
         *([f"Put this link on the platform, which fills in the id: {state.link}"] if state.link else ()),

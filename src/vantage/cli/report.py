@@ -13,7 +13,7 @@ import typer
 
 import vantage
 from vantage.cli.corpora import Disclosure, filtered
-from vantage.cli.output import Told, printable
+from vantage.cli.output import VerbResult, printable
 from vantage.cli.progress import reported
 from vantage.errors import InputError
 
@@ -30,7 +30,7 @@ def report(
     plan: Path | None = None,
     explorer: bool = False,
     seed: int = 0,
-) -> Told:
+) -> VerbResult:
     """Write the report on a corpus: what was collected, how far people agree, who differs, whom to look at.
 
     It is written to FOLDER/report. The report of a study's folder is written again from what is stored: nothing is
@@ -95,13 +95,13 @@ def _explored(made: Report, corpus: vantage.Corpus, explorer: bool, seed: int) -
     return replace(made, explorer=export(Explorer([], lambda: guarded), seed=seed))
 
 
-def _compare(first: Path, second: Path, to: Path) -> Told:
+def _compare(first: Path, second: Path, to: Path) -> VerbResult:
     from vantage.report import put_text
     from vantage.report.compare import compare
 
     page, sentences = compare(first, second, to)
     put_text(to, page)
-    return Told({"page": str(to), "sentences": sentences}, *map(printable, sentences), f"\nSide by side: {to}")
+    return VerbResult({"page": str(to), "sentences": sentences}, *map(printable, sentences), f"\nSide by side: {to}")
 
 
 def card(corpus: Path, *, question: str = "", to: Path | None = None) -> None:

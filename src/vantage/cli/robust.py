@@ -10,7 +10,7 @@ import typer
 import vantage
 from vantage.cli.corpora import conditions, filtered
 from vantage.cli.options import pairs
-from vantage.cli.output import Frame, print_frame, tables, write_figure
+from vantage.cli.output import VerbTable, print_frame, tables, write_figure
 from vantage.cli.progress import working
 from vantage.errors import InputError
 
@@ -44,7 +44,7 @@ def robust(
     figure: Path | None = None,
     to: Path | None = None,
     seed: int = 0,
-) -> Frame:
+) -> VerbTable:
     """Recompute a claim over all reasonable choices: the specification curve, what matters, and one joint test.
 
     A claim is a measure with its options, a row of a report's ledger, or a frozen plan. For example:
@@ -91,7 +91,7 @@ def robust(
             print_frame(risk.table[known], title="\nModels beside people")
 
     data = tables(frames, joint=joint, risks=table, sentences=lines)
-    return Frame(made.specifications, shown, "", *lines, data={"claim": conclusion.model_dump(), **data})
+    return VerbTable(made.specifications, shown, "", *lines, data={"claim": conclusion.model_dump(), **data})
 
 
 def plan_risk(
@@ -103,7 +103,7 @@ def plan_risk(
     limit: float = 0.05,
     price: float = 1.0,
     seed: int = 0,
-) -> Frame:
+) -> VerbTable:
     """How many more labels by people bring the risk of a wrong conclusion below a limit, alone or with a model.
 
     People judged a part of the items, models all of them. For example:
@@ -125,7 +125,7 @@ def plan_risk(
             "the risk cannot be estimated", remedy="let people judge at least 24 of the items that a model judged"
         )
     needed, title = made.needed(price), f"What people must judge for a risk of at most {limit:.0%}"
-    return Frame(
+    return VerbTable(
         needed,
         lambda: print_frame(needed, title=title, space=True),
         f"People judged {made.items:,} of {made.of:,} items, {made.per_item:.1f} of them each.",

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import vantage
-from vantage.cli.options import Connection, Group, Values, options_of
-from vantage.cli.output import Frame, Told, listed, printable, show
+from vantage.cli.options import Connection, Values, VerbGroup, options_of
+from vantage.cli.output import VerbResult, VerbTable, listed, printable, show
 from vantage.cli.progress import PRICES
 from vantage.errors import InputError
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from vantage.runs import RunStore
     from vantage.runs.records import RunRecord
 
-app = Group("Look at stored model calls and runs under way; export, reread or recover them.")
-models = Group("Find out which settings and outputs a model supports.")
+app = VerbGroup("Look at stored model calls and runs under way; export, reread or recover them.")
+models = VerbGroup("Find out which settings and outputs a model supports.")
 
 
 @app.verb
-def list_(store: Path) -> Told:
+def list_(store: Path) -> VerbResult:
     """List the runs of a store, the oldest first."""
     from vantage.runs.records import records
 
@@ -40,7 +40,7 @@ def list_(store: Path) -> Told:
 
 
 @app.verb
-def show_(store: Path, run: int, *, calls: int = 1) -> Told:
+def show_(store: Path, run: int, *, calls: int = 1) -> VerbResult:
     """Show one run.
 
     Everything that was asked for, how it went, and some of its calls as they were sent.
@@ -58,7 +58,7 @@ def show_(store: Path, run: int, *, calls: int = 1) -> Told:
     caveats = changes(known)
     serving = [{**asdict(one), "first": _when(one.first), "last": _when(one.last)} for one in known]
     details = {"plan": about.plan, "summary": about.summary, "served": serving, "caveats": caveats, "calls": some}
-    return Told(
+    return VerbResult(
         {**row, **details},
         *(f"{name.replace('_', ' ')}: {show(value)}" for name, value in row.items()),
         "",
@@ -124,7 +124,7 @@ def _control(store: Path, run: int, **changes: Any) -> None:
 @app.verb
 def cost(
     store: Path, *, run: int | None = None, by: Literal["run", "model", "sitting"] = "run", prices: Path | None = None
-) -> Told:
+) -> VerbResult:
     """Show what runs have cost.
 
     Counted from the stored calls, so that it is right after kills and repeats. A cost that is not known says so.
@@ -143,7 +143,7 @@ def cost(
         return listed([], empty="There are no calls in this store.")
     dated = [{**row, **({"started": _when(row["started"])} if "started" in row else {})} for row in entries]
     rows = [{**row, "cost": "not known" if row["cost"] is None else row["cost"]} for row in dated]
-    return Told(entries, rows, *([f"\n{PRICES}"] if any(row["cost"] is None for row in entries) else ()))
+    return VerbResult(entries, rows, *([f"\n{PRICES}"] if any(row["cost"] is None for row in entries) else ()))
 
 
 @app.verb
@@ -166,7 +166,7 @@ def export(store: Path, to: Path, *, run: int | None = None, prompts: bool = Tru
 
 
 @app.verb
-def reparse(folder: Path, *, to: Path | None = None, dry_run: bool = False) -> Frame:
+def reparse(folder: Path, *, to: Path | None = None, dry_run: bool = False) -> VerbTable:
     """Read stored replies again.
 
     Replies are read by the rules as they are now; no model is called.
@@ -185,7 +185,7 @@ def reparse(folder: Path, *, to: Path | None = None, dry_run: bool = False) -> F
     if not dry_run:
         done.corpus.write(to or folder)
     counts = done.changes.group_by("status", "status_now", "rule", "rule_now").len("judgments")
-    return Frame(
+    return VerbTable(
         done.changes,
         f"Read {show(done.read)} replies again: {show(len(done.changes))} judgments changed",
         *(f"Left {show(n)} replies as they are, which another parser reads ({rule})" for rule, n in done.left.items()),
@@ -206,7 +206,7 @@ def recover(store: Path) -> None:
 
 
 @models.verb
-def probe(model: str, *, connection: Connection, store: Path | None = None) -> Told:
+def probe(model: str, *, connection: Connection, store: Path | None = None) -> VerbResult:
     """Ask a model a dozen short questions and show its profile.
 
     Parameters that it refuses, whether replies are held to a schema, how many log-probabilities it tells, how a reply
@@ -232,11 +232,11 @@ def probe(model: str, *, connection: Connection, store: Path | None = None) -> T
         with RunStore(store) as place:
             keep(place, rater, profile)
     facts = profile.as_dict()
-    return Told(facts, *(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in facts.items()))
+    return VerbResult(facts, *(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in facts.items()))
 
 
 @models.verb
-def profiles(store: Path) -> Told:
+def profiles(store: Path) -> VerbResult:
     """List the profiles that a store keeps."""
     from vantage.runs.profiles import profiles as kept
 
@@ -244,7 +244,7 @@ def profiles(store: Path) -> Told:
         rows = [profile.as_dict() for profile in kept(opened)]
     columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "repeats", "tokens_per_second")
     shown = [{name: row[name] for name in columns} for row in rows]
-    return Told(rows, shown or "There are no profiles in this store.")
+    return VerbResult(rows, shown or "There are no profiles in this store.")
 
 
 def _shown(value: Any) -> str:

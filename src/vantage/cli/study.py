@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.cli.options import Connection, Limits, pairs
-from vantage.cli.output import Output, Told, listed
+from vantage.cli.output import Output, VerbResult, listed
 from vantage.cli.progress import COUNTS, print_estimate, reported, resumable, shown, working
 from vantage.errors import InputError, nearest
 
@@ -33,7 +33,7 @@ def study(
     estimate: bool = False,
     list_: bool = False,
     help_: bool = False,
-) -> Told | None:
+) -> VerbResult | None:
     """Run a study: collect judgments, measure, and write tables, figures and one report.
 
     `vantage study --list` names the studies, `vantage study NAME --help` their options. `vantage study FILE.yaml` runs
@@ -122,7 +122,7 @@ def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict
     return {known[flag].name: value for flag, value in parsed.items()}
 
 
-def _preview(made: Preview) -> Told:
+def _preview(made: Preview) -> VerbResult:
     forecast = made.forecast
     asked = [({"model": one.model, "style": one.style, "raters": n}, one) for one, n in forecast.by_style]
     together = ({"model": "together", "style": "", "raters": len(forecast.estimates)}, forecast.total)
@@ -136,14 +136,14 @@ def _preview(made: Preview) -> Told:
         "notes": made.notes,
     }
     rows = [{**who, **shown(one)} for who, one in [*asked, *([together] if len(asked) > 1 else ())]]
-    return Told(data, *none, *(trained if made.trained else ()), lambda: print_estimate(rows, made.notes))
+    return VerbResult(data, *none, *(trained if made.trained else ()), lambda: print_estimate(rows, made.notes))
 
 
 def _numbers(one: Estimate) -> dict[str, Any]:
     return {name: getattr(one, name) for name in (*COUNTS, "cost", "seconds")}
 
 
-def _list() -> Told:
+def _list() -> VerbResult:
     from vantage.studies.base import known
 
     rows = [{"study": name, "title": one.title, "needs data": bool(one.needs_data)} for name, one in known().items()]

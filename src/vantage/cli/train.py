@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import vantage
 from vantage.cli.corpora import conditions, texts_or_corpus
 from vantage.cli.options import Values, number, options_of
-from vantage.cli.output import Told, printable
+from vantage.cli.output import VerbResult, printable
 from vantage.cli.progress import moving
 from vantage.errors import InputError
 
@@ -43,7 +43,7 @@ def train(
     save: Path | None = None,
     overwrite: bool = False,
     to: Path | None = None,
-) -> Told:
+) -> VerbResult:
     """Learn a rater from people's judgments and add what it says about items to the corpus.
 
     No text may stand on two sides of a split. Without --validation, texts are held out in turn.
@@ -91,10 +91,10 @@ def train(
         rater.about["tested"] = _tested(rater, part, options.get("raters", []))
     if save is not None:
         rater.save(save, overwrite=overwrite)
-    return _told(rater, whole, part, to or folder, save)
+    return _added(rater, whole, part, to or folder, save)
 
 
-def judge(texts: Path, *, rater: Path, to: Path | None = None, mapping: Mapping[str, str], on: list[str]) -> Told:
+def judge(texts: Path, *, rater: Path, to: Path | None = None, mapping: Mapping[str, str], on: list[str]) -> VerbResult:
     """Let a trained rater judge texts: each answer with its mean and an 80 % range.
 
     The range is that of people's answers, or of their mean for raters that learned means.
@@ -121,11 +121,11 @@ def judge(texts: Path, *, rater: Path, to: Path | None = None, mapping: Mapping[
         folder, whole = texts_or_corpus(texts, None, None, mapping, write=False)
     part = whole.filter(**conditions(on)) if on else whole
     if not as_table:
-        return _told(trained, whole, part, to or folder)
+        return _added(trained, whole, part, to or folder)
     table = trained.table(part).with_columns(pl.Series(UNLIKE, trained.unlike(part)))
     place = to or texts.with_name(f"{texts.name.split('.')[0]}-judged.csv")
     place.write_text(csv_text(table), "utf-8", newline="")
-    return Told(
+    return VerbResult(
         {"rater": trained.id, "texts": len(table), "file": str(place)},
         table.head(5).to_dicts(),
         *([f"… and {len(table) - 5:,} more"] if len(table) > 5 else ()),
@@ -222,7 +222,7 @@ def _value(text: str) -> Any:
     return number(text)
 
 
-def _told(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path, save: Path | None = None) -> Told:
+def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path, save: Path | None = None) -> VerbResult:
     """Writes the corpus with the rater's judgments; what it learned, how well it did, and how much there is now."""
     kept = rater.without_namesake(whole)
     judged, notes, about = rater.rate(kept, part), _seen(rater, part), rater.about
@@ -236,7 +236,7 @@ def _told(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path, save: Path
         "added": judged.judgments.height - kept.judgments.height,
     }
     stated = {name: value for name, value in about.items() if name not in ("texts", "words")}
-    return Told(
+    return VerbResult(
         {**row, "about": stated, "notes": [*rater.notes, *notes]},
         [row],
         *_quality(rater, notes),
