@@ -14,10 +14,10 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, NamedTuple, get_type_hints
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -27,6 +27,7 @@ from vantage.cli.output import Output, VerbResult
 from vantage.errors import InputError, nearest
 
 Values = dict[str, Any]
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 FLAGS: Final = {"to": ("--to", "-o", "--out"), "mapping": ("--map",)}
 """How options are called where not as their parameter; `--out` is an older name of `--to` in some verbs."""
@@ -160,9 +161,10 @@ def options_of(
 _CONTEXT: Final = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
 
-def _sign(function: Any, parameters: Sequence[inspect.Parameter]) -> Any:
+def _sign(function: Command, parameters: Sequence[inspect.Parameter]) -> Command:
     """A function that takes any keywords, with a signature for Typer."""
-    function.__signature__ = inspect.Signature([one.replace(kind=one.KEYWORD_ONLY) for one in parameters])
+    signature = inspect.Signature([one.replace(kind=one.KEYWORD_ONLY) for one in parameters])
+    vars(function)["__signature__"] = signature
     function.__annotations__ = {one.name: one.annotation for one in parameters}
     return function
 
@@ -177,13 +179,13 @@ def _taken(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], Calla
         if callable(maker) and not isinstance(maker, ParameterInfo):
             further, inside = _taken(maker)
             parameters += further
-            takes[name] = lambda given, make=maker, of=inside: make(**of(given))
+            takes[name] = partial(_made, maker, inside)
             continue
         kind = one.annotation if isinstance(one.annotation, str) else ""
         if kind and resolved is not typer.Context:
             one = _for_typer(one, kind, resolved, *said.get(name) or COMMON[name])  # noqa: PLW2901
         parameters.append(one)
-        takes[name] = lambda given, name=name, kind=kind: _own(kind, _flags(name)[0], given[name])
+        takes[name] = partial(_own, name, kind)
 
     def taken(given: Values) -> Values:
         return {name: value for name, take in takes.items() if (value := take(given)) is not None}
@@ -207,8 +209,13 @@ def _for_typer(one: inspect.Parameter, kind: str, resolved: Any, metavar: str, h
     return one.replace(annotation=annotation, default=one.empty if needed else None)
 
 
-def _own(kind: str, flag: str, value: Any) -> Any:
+def _made(maker: Callable[..., Any], inside: Callable[[Values], Values], given: Values) -> Any:
+    return maker(**inside(given))
+
+
+def _own(name: str, kind: str, given: Values) -> Any:
     """An argument of a verb from what was typed: several are a list, also of none."""
+    value, flag = given[name], _flags(name)[0]
     if kind.startswith("Sequence"):
         return names(value)
     if kind.startswith("Mapping"):
