@@ -214,7 +214,6 @@ def invite(chosen: Chosen, *, count: int = 1, url: str = "http://localhost:8000"
 
     Args:
         count (-n): Number of invitations.
-        url: The study's address for participants.
         note: A note for yourself, shown on the dashboard.
     """
     with chosen.running() as service:
@@ -260,11 +259,7 @@ def log(chosen: Chosen) -> VerbResult:
 
 @app.verb
 def preview(chosen: Chosen, *, url: str = "http://localhost:8000") -> None:
-    """Print a link to try the study out: nothing is kept, and nobody's place is taken.
-
-    Args:
-        url: The study's address for participants.
-    """
+    """Print a link to try the study out: nothing is kept, and nobody's place is taken."""
     from vantage.collect.web.signing import PREVIEW_PAGE, StudySigner
 
     with chosen.running(read_only=True) as service:

@@ -49,12 +49,7 @@ def _scaled(
     *,
     trait: list[str],
 ) -> Values:
-    """The options of a reader with the scales of traits, and a tab as people write it.
-
-    Args:
-        trait (COLUMN:LEVEL[:A,B,…]): The scale of a trait, such as age:ordered, or edu:ordered:school,college; may be
-            repeated.
-    """
+    """The options of a reader with the scales of traits, and a tab as people write it."""
     if trait:
         read["traits"] = dict.fromkeys(read.get("traits") or ()) | trait_scales(trait)
     if read.get("separator") in ("tab", "\\t"):
@@ -290,8 +285,6 @@ def traits(
 
     Args:
         from_: A table of raters, or a Prolific demographics export.
-        trait (COLUMN:LEVEL[:A,B,…]): The scale of a trait, such as age:ordered, or edu:ordered:school,college; may be
-            repeated.
         rater: The column with the rater's id.
     """
     from vantage.corpora import PEOPLE
@@ -388,11 +381,7 @@ def filtered(corpus: Corpus, where: list[str]) -> Corpus:
 
 
 def _selected(corpus: Path, *, where: list[str]) -> Corpus:
-    """A corpus, or a part of it.
-
-    Args:
-        corpus: A corpus folder.
-    """
+    """A corpus, or a part of it."""
     return filtered(vantage.Corpus.read(corpus), where)
 
 

@@ -31,8 +31,6 @@ def _chosen(*, data: Path, split: Path | None = None, task: str | None = None, p
     Args:
         data: The released files of LeWiDi, or a corpus folder with --split.
         split: A folder of `split`, where --data is a corpus.
-        task: One data set, such as MP; all of them without it.
-        part: The released part that is predicted: test or dev.
     """
     from vantage.interop.submissions import tasks
 
@@ -64,7 +62,6 @@ def split(
     vantage perspective split FOLDER --question trust --to benchmark
 
     Args:
-        corpus: A corpus folder.
         to: Where the files go.
     """
     from vantage.interop import write_split
@@ -99,8 +96,6 @@ def baseline(
         data: The released files of LeWiDi.
         to: Where the submission files go.
         method: most-frequent, random, marginal, tfidf, tfidf-users, encoder, or another way to learn.
-        task: One data set, such as MP; all of them without it.
-        part: The released part that is predicted: test or dev.
         model: A model to ask instead, such as openai:gpt-4o.
         history: How many of a user's answers the model is shown.
         scoring: Score the model's answers instead of reading a reply; by default if embedded.
@@ -249,7 +244,6 @@ def evaluate(corpus: Path, predictions: Path, *, split: Path, resamples: int = 1
     vantage perspective evaluate FOLDER predictions.csv --split benchmark
 
     Args:
-        corpus: A corpus folder.
         predictions: A table with text, user and answer, or a corpus folder.
         split: The folder that `vantage perspective split` made.
         resamples: Resamples behind intervals; 0 for none.

@@ -114,9 +114,8 @@ def rate(
         batch_wait
     Output:
         show_: Print the first prompts exactly as they would be sent, and exit.
-        estimate: Print calls, tokens, cost and time, and exit.
         store: The file that stores every reply (default: runs.sqlite in the corpus folder).
-        to json
+        estimate to json
     """
     from vantage.measures.aggregation.balanced import balanced as averaged
     from vantage.raters.asked import varied
@@ -155,7 +154,7 @@ def rate(
     models = list(dict.fromkeys(model or ["embedded"]))
     needs = (
         ("--balanced", balanced, "--vary", asked.get("vary")),
-        ("--design", "design" in asked, "--vary", asked.get("vary")),
+        ("--design", asked.get("design", "balanced") != "balanced", "--vary", asked.get("vary")),
         ("--personas", personas, "--persona", persona),
         ("--shots-from", shots_from, "few-shot or history in --style", parts.shots or parts.voice == "history"),
         ("--retrieval", retrieval != "tfidf", "history in --style", parts.voice == "history"),

@@ -110,7 +110,6 @@ def card(corpus: Path, *, question: str = "", to: Path | None = None) -> None:
     Texts of items whose column `hidden` is true are not named.
 
     Args:
-        corpus: A corpus folder.
         question: The question; without it the first with several answers.
         to: The picture (NAME-card.png beside the corpus).
     """

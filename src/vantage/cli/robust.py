@@ -54,12 +54,7 @@ def robust(
     vantage robust "REPORT#3" CORPUS --figure curve.svg
 
     Args:
-        claim: A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan.
-        corpus: A corpus folder.
-        universe (FILE): A YAML file with the choices.
-        vary (NAME[=VALUE,…]): An option or a column to vary; may be repeated.
         most: How many specifications at most; of more a sample is drawn.
-        limit: The risk of a wrong conclusion that is accepted.
         figure: Where to draw the curve: .svg, .pdf or .png.
         to: A folder for a page with all tables and the figure.
     """
@@ -111,9 +106,6 @@ def plan_risk(
     vantage plan risk prevalence CORPUS --reference 0.5 --limit 0.05 --price 0.12
 
     Args:
-        claim: A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan.
-        corpus: A corpus folder.
-        limit: The risk of a wrong conclusion that is accepted.
         price: What one answer costs.
     """
     from vantage.robust import risks
@@ -217,8 +209,6 @@ def freeze(
         pilot (CORPUS): A pilot, which offers choices to vary.
         question: The research question, in words.
         estimand: What is estimated, in words; the measure says it by default.
-        universe (FILE): A YAML file with the choices.
-        vary (NAME[=VALUE,…]): An option or a column to vary; may be repeated.
         exclude (REASON): Who is excluded; may be repeated.
         stop (items=N): When collection ends; may be repeated.
         to: The file to write.

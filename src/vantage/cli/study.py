@@ -47,7 +47,6 @@ def study(
         model (MODEL): openai:NAME, gguf:PATH, hf:NAME_OR_PATH, recorded:PATH or embedded; several if repeated.
         set_ (OPTION=VALUE): An option of the study; also --option VALUE.
         max_tokens: Maximum length of a reply in tokens (512, or the study's own).
-        estimate: Print calls, tokens, cost and time, and exit.
         list_: List the studies.
         help_ (-h): Show this, or the options of a study.
     """
