@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 from string import Template
-from typing import Any, Final, Unpack
+from typing import Any, Unpack
 
 from vantage._version import __version__
 from vantage.corpora import Corpus
@@ -22,13 +22,10 @@ from vantage.documents import dump
 from vantage.errors import InputError
 from vantage.interop.asked import Asked, AskedWith, Sheet, plain_name
 
-REFUSED: Final = ("scoring", "two-step", "together", "voice")
-"""Parts of styles that Inspect has no place for."""
-
 
 def inspect_task(corpus: Corpus, path: Path, *, overwrite: bool = False, **chosen: Unpack[AskedWith]) -> Path:
     """Writes the folder of an Inspect task."""
-    sheet = Sheet.of(corpus, **chosen, refused=REFUSED, tool="an Inspect task")
+    sheet = Sheet.of(corpus, **chosen)
     samples = "".join(f"{json_text(_sample(sheet, asked))}\n" for asked in sheet.asked())
     if not samples:
         raise InputError("the corpus has no items to ask about", remedy="export a corpus with items")
