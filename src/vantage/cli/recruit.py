@@ -61,7 +61,8 @@ class Recruitment:
             for one_ in plan.lines:
                 who = " ".join(filter(None, (one_.submission, one_.rater, one_.note)))
                 lines.append(f"  {who}: {_money(one_.amount, plan.currency)}")
-            if lines:
+            if lines and not yes:
+                # What is confirmed is read before; in scripts it comes with the result.
                 print_lines(lines, err=True)
                 asked = ASKED[request.act].format(n=len(lines))
                 _confirm(f"{asked}, {_money(plan.total, plan.currency)} in total?", yes)
@@ -74,6 +75,7 @@ class Recruitment:
         waiting = f"Not confirmed by the platform yet, and not paid again: {', '.join(paid.unconfirmed)}"
         return VerbResult(
             {"plan": asdict(plan), "total": plan.total, **asdict(paid)},
+            *(lines if yes else ()),
             f"{now}, {len(paid.before)} before",
             *([waiting] if paid.unconfirmed else ()),
             error=refused,
