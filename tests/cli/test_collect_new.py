@@ -71,7 +71,7 @@ def test_what_is_missing_is_said(
 
 
 def test_a_served_table_keeps_its_ids_and_columns() -> None:
-    folder, corpus = texts_or_corpus(Path("posts.csv"), None, "sentiment", None)
+    folder, corpus = texts_or_corpus(Path("posts.csv"), None, "sentiment", {})
     assert corpus.items.columns == ["item", "text", "topic"]
     assert Corpus.read(folder).items["item"].to_list() == ["p1", "p2", "p3"]
-    assert texts_or_corpus(Path("posts.csv"), None, "sentiment", None)[0] == folder, "given again, it is the same"
+    assert texts_or_corpus(Path("posts.csv"), None, "sentiment", {})[0] == folder, "given again, it is the same"

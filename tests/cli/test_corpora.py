@@ -10,6 +10,7 @@ import pytest
 from tests.cli.conftest import Vantage
 from vantage import Corpus, demo_corpus
 from vantage.cli.corpora import texts_or_corpus
+from vantage.cli.options import pairs
 from vantage.report.overview import overview
 
 
@@ -128,7 +129,7 @@ def test_filter_merge_and_traits(vantage: Vantage, demo: Path, tmp_path: Path) -
     assert Corpus.read(tmp_path / "m").raters.filter(rater="r2")["country"].to_list() == ["PE"]
 
 
-@pytest.mark.parametrize("form", ["csv", "lewidi", "huggingface", "folder"])
+@pytest.mark.parametrize("form", ["csv", "huggingface", "folder"])
 def test_every_export_writes_something(vantage: Vantage, demo: Path, tmp_path: Path, form: str) -> None:
     to = tmp_path / ("out.csv" if form == "csv" else "out")
     done = vantage("corpora", "export", demo, "--as", form, "--to", to)
@@ -295,8 +296,8 @@ def test_texts_alone(vantage: Vantage, monkeypatch: pytest.MonkeyPatch, tmp_path
     assert (shown.code, "Ann" in shown.out, (tmp_path / "t").exists()) == (0, True, False)
     without = vantage("rate", path, "--map", "text=sentence", *asked)
     assert "question 'trust' asks about {target}, and the items have no column 'target'" in without.err
-    texts_or_corpus(path, None, None, ["text=sentence"])
-    again, corpus = texts_or_corpus(path, None, None, words[1:])
+    texts_or_corpus(path, None, None, {"text": "sentence"})
+    again, corpus = texts_or_corpus(path, None, None, pairs(words[1:], "--map"))
     assert (again, corpus.items["target"].to_list()) == (Path("t"), ["Ann", "Bob"])
     assert Corpus.read("t") == corpus
     learn = vantage("train", path)

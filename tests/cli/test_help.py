@@ -47,7 +47,7 @@ def described() -> str:
                 continue
             words = "/".join((*one.opts, *one.secondary_opts)) if one.param_type_name == "option" else one.name.upper()
             kind = one.metavar or re.sub(r"<class '(?:\w+\.)*(\w+)'>|\w+\.", r"\1", str(one.type_descriptor.annotation))
-            default = "" if one.default in (None, False, "", ()) or callable(one.default) else f" [{one.default}]"
+            default = f" [{one.show_default}]" if isinstance(getattr(one, "show_default", None), str) else ""
             many = " …" if one.multiple or one.nargs != 1 else ""
             needed = " required" if one.required else ""
             lines.append(f"  {words} {kind}{many}{default}{needed}: {getattr(one, 'help', '') or ''}".rstrip(": "))
@@ -80,6 +80,19 @@ def test_help_ends_well_and_an_unknown_option_does_not(capsys: pytest.CaptureFix
         printed = capsys.readouterr()
         assert ends == [0, 2][: len(ends)], name
         assert "Usage: vantage" in printed.out, name
+
+
+def test_every_option_is_documented_and_none_is_unknown_to_docs_and_tests() -> None:
+    root = Path(__file__).parents[2]
+    pages = "\n".join(one.read_text("utf-8") for one in [root / "README.md", *root.glob("docs/**/*.md")])
+    told = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", pages))
+    unknown = [
+        f"{name} {'/'.join(one.opts)}"
+        for name, command in commands()
+        for one in options(command)
+        if not one.hidden and one.name != "version" and not {*one.opts, *one.secondary_opts} & told
+    ]
+    assert unknown == [], "write them into a page of docs/, or remove them"
 
 
 if __name__ == "__main__":

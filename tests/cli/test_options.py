@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, Literal
 
 import polars as pl
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from tests.cli.conftest import Vantage
 from vantage import Corpus, demo_corpus
-from vantage.cli.options import options_of
+from vantage.cli.options import options_of, verb
+from vantage.cli.output import VerbResult
 
 
 @pytest.mark.parametrize(("mark", "written"), [("|", "|"), ("tab", "\t"), (";", ";")])
@@ -65,3 +70,65 @@ def test_options_follow_from_a_signature() -> None:
     assert clarify.show_default == "clarify"
     assert fallbacks.metavar == "A,B,…"
     assert given(workers=None, clarify=False, fallbacks="a, b") == {"clarify": False, "fallbacks": ["a", "b"]}
+
+
+def _pair(low: int, *, high: int = 9) -> tuple[int, int]:
+    """Two numbers.
+
+    Args:
+        low: The lower one.
+        high: The higher one.
+    """
+    return low, high
+
+
+Pair = Annotated[tuple[int, int], _pair]
+
+
+def made(
+    pair: Pair,
+    *,
+    names: Sequence[str],
+    row: list[str],
+    setting: Mapping[str, str],
+    how: Literal["fast", "well"] = "well",
+    seed: int = 0,
+) -> VerbResult:
+    """Make something.
+
+    Arguments:
+        low
+    What is made:
+        names (A,B): Its names,
+            joined by commas.
+        row: May be repeated.
+        setting: A setting.
+    How:
+        how: How well.
+        high seed json
+    """
+    return VerbResult({"pair": pair, "names": names, "row": row, "setting": setting, "how": how, "seed": seed}, "done")
+
+
+def test_a_verb_follows_from_a_function() -> None:
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(verb(made))
+    words = ["3", "--names", "a, b", "--row", "x=1", "--row", "y=2", "--setting", "k=v,l=w", "--json"]
+    told = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert json.loads(told.stdout) == {
+        "pair": [3, 9],
+        "names": ["a", "b"],
+        "row": ["x=1", "y=2"],
+        "setting": {"k": "v", "l": "w"},
+        "how": "well",
+        "seed": 0,
+    }
+    assert CliRunner().invoke(app, ["3"]).stdout == "done\n"
+    assert "--how cannot be 'wel'; did you mean 'well'?" in str(
+        CliRunner().invoke(app, ["3", "--how", "wel"]).exception
+    )
+    printed = CliRunner().invoke(app, ["--help"], terminal_width=200).stdout
+    for one in ("Make something.", "--names A,B", "Its names, joined by commas.", "--how fast|well", "Random seed."):
+        assert one in printed
+    assert "What is made" not in verb(made).__doc__  # type: ignore[operator]
+    assert verb(made).help_groups["seed"] == "How"  # type: ignore[attr-defined]

@@ -172,4 +172,4 @@ def test_what_runs_cost_is_shown_by_run_model_and_sitting(
     assert vantage("runs", "cost", demo, "--run", 1, "--json").json == [by_run]
     assert vantage("runs", "cost", demo, "--run", 7, "--json").json == []
     assert "openai:tester" in vantage("runs", "cost", demo, "--by", "model").out
-    assert "there is no ledger by 'models'" in vantage("runs", "cost", demo, "--by", "models").err
+    assert "--by cannot be 'models'; did you mean 'model'?" in vantage("runs", "cost", demo, "--by", "models").err

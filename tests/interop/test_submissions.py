@@ -238,7 +238,7 @@ def test_the_path_of_a_participant(released: Path, tmp_path: Path) -> None:
     alone = json.loads(run("score", tmp_path / "right.csv", "--data", released, "--task", "Paraphrase", "--json"))
     assert [(row["evaluation"], row["score"]) for row in alone] == [("perspectivist", 0.0)]
     bad = RUN.invoke(app, ["perspective", "score", str(tmp_path / "right"), "--data", str(released), "--divisor", "5"])
-    assert "use points or steps" in str(bad.exception)
+    assert "available: points, steps" in str(bad.exception)
 
 
 def test_a_model_is_asked_with_and_without_what_users_said_before(

@@ -54,16 +54,16 @@ class _Commands(Mapping[str, Any]):
         if name not in self._made:
             place, short = VERBS[name]
             module, _, attribute = place.partition(":")
-            verb = getattr(import_module(f"vantage.cli.{module}"), attribute)
+            offered = getattr(import_module(f"vantage.cli.{module}"), attribute)
             alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-            if isinstance(verb, typer.Typer):
-                alone.add_typer(verb, name=name, short_help=short)
+            if isinstance(offered, typer.Typer):
+                alone.add_typer(offered, name=name, short_help=short)
             else:
-                from vantage.cli.options import GroupedCommand
+                from vantage.cli.options import GroupedCommand, verb
 
                 settings = OPEN if name in (*OWN_HELP, "plan freeze", "plan risk", "robust") else {}
                 settings = {**settings, "help_option_names": []} if name in OWN_HELP else settings
-                alone.command(name, cls=GroupedCommand, short_help=short, context_settings=settings)(verb)
+                alone.command(name, cls=GroupedCommand, short_help=short, context_settings=settings)(verb(offered))
             self._made[name] = typer.main.get_group(alone).commands[name]
         return self._made[name]
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import secrets
 import sys
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 from typer.core import TyperGroup
 
 from vantage.cli import plan, recruit
-from vantage.cli.corpora import TextColumns, texts_or_corpus, with_disclosure
-from vantage.cli.options import TO, pairs, shared
-from vantage.cli.output import Json, print_json, print_rows, say, sentences
-from vantage.errors import InputError, nearest
+from vantage.cli.corpora import Disclosure, texts_or_corpus
+from vantage.cli.options import VerbGroup
+from vantage.cli.output import VerbResult, listed, sentences
+from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.collect import AnnotationStudy, StudyService
@@ -31,38 +32,29 @@ class _ServeByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
+app = VerbGroup(
+    "Collect human judgments: serve a study, watch its progress, export it. The default command is serve.",
     cls=_ServeByDefault,
-    help="Collect human judgments: serve a study, watch its progress, export it. The default command is serve.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
 )
-
-app.command("rehearse", short_help="Let simulated people walk the study.")(plan.rehearse)
+app.verb(plan.rehearse)
 app.add_typer(recruit.app, name="recruit", short_help="Recruit people on Prolific or elsewhere, and pay them.")
-
-Folder = Annotated[Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder.")]
-StudyFile = Annotated[
-    Path | None,
-    typer.Option("--study", metavar="FILE", help="A study file (docs/collect.md), or a bundled flow (flow:NAME)."),
-]
-InstrumentName = Annotated[
-    str | None, typer.Option("--instrument", metavar="NAME", help="A bundled instrument (NAME or NAME:FORM) or a file.")
-]
-Database = Annotated[
-    str | None,
-    typer.Option("--database", metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME."),
-]
+REHEARSED: Final = 40
+"""People who rehearse a new study."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenStudy:
-    """The study that a command is about, and its database."""
+    """The study that a command is about, and its database.
 
-    folder: Folder = None
-    instrument: InstrumentName = None
-    study: StudyFile = None
-    database: Database = None
+    Args:
+        study (FILE): A study file (docs/collect.md), or a bundled flow (flow:NAME).
+    """
+
+    folder: Path | None = None
+    _: KW_ONLY
+    instrument: str | None = None
+    study: Path | None = None
+    database: str | None = None
 
     def load(self) -> AnnotationStudy:
         """The chosen study: a file, a folder with an instrument, or the only study in a folder."""
@@ -97,21 +89,27 @@ class ChosenStudy:
         return closing(StudyService(loaded or self.load(), self.database, read_only=read_only, revision=revision))
 
 
-_with_study = shared("chosen", ChosenStudy)
-"""A command about one study, which it receives as `chosen`."""
+Chosen = Annotated[ChosenStudy, ChosenStudy]
 
 
-@app.command()
-@_with_study
+@app.verb
 def serve(
-    chosen: ChosenStudy,
-    mapping: TextColumns = None,
-    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
-    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for other machines.")] = "127.0.0.1",
-    workers: Annotated[int, typer.Option(help="Number of processes that serve the study.", min=1, max=64)] = 1,
-    root_path: Annotated[str, typer.Option(metavar="PREFIX", help="The study's path behind a reverse proxy.")] = "",
+    chosen: Chosen,
+    *,
+    mapping: Mapping[str, str],
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
+    host: str = "127.0.0.1",
+    workers: Annotated[int, typer.Option(min=1, max=64)] = 1,
+    root_path: str = "",
 ) -> None:
-    """Serve a study to participants, and its dashboard to you."""
+    """Serve a study to participants, and its dashboard to you.
+
+    Args:
+        port: The port to listen on.
+        host: The address to listen on; 0.0.0.0 for other machines.
+        workers: Number of processes that serve the study.
+        root_path (PREFIX): The study's path behind a reverse proxy.
+    """
     from vantage.collect.web.server import ServedStudy, serve
 
     if chosen.study is None and chosen.instrument is None:
@@ -140,30 +138,25 @@ def serve(
     serve(served, host=host, port=port, workers=workers)
 
 
-@app.command()
-@with_disclosure
-@_with_study
+@app.verb
 def export(
-    chosen: ChosenStudy,
-    disclosure: dict[str, Any],
-    to: Annotated[Path | None, typer.Option(*TO, help="Where to write; by default into the corpus folder.")] = None,
-    only: Annotated[
-        bool, typer.Option("--only", help="Only the collected judgments, without the corpus's own.")
-    ] = False,
-    platform_ids: Annotated[
-        Path | None,
-        typer.Option(
-            "--platform-ids",
-            metavar="FILE",
-            help="Also write who the raters are on their platform, with times, to a CSV file that only you can read.",
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
+    chosen: Chosen,
+    *,
+    disclosure: Disclosure,
+    to: Path | None = None,
+    only: bool = False,
+    platform_ids: Path | None = None,
+) -> VerbResult:
     """Write the collected judgments into the corpus.
 
     With --to they go to another folder. Excluded raters are marked, not removed: measures, reports and other exports
     leave them out.
+
+    Args:
+        to: Where to write; by default into the corpus folder.
+        only: Only the collected judgments, without the corpus's own.
+        platform_ids (FILE): Also write who the raters are on their platform, with times, to a CSV file that only you
+            can read.
     """
     from vantage.collect.export import check_replaced, merged, write, write_private
     from vantage.corpora.disclosure import guard
@@ -185,71 +178,64 @@ def export(
     with chosen.running(study) as service:
         service.researchers.note_export("judgments and platform ids" if platform_ids else "judgments")
     summary = {"folder": str(place), "collected": collected, "judgments": len(corpus.judgments), "checks": len(checks)}
-    say(summary, f"{place}: {collected:,} collected judgments, {len(corpus.judgments):,} in all", as_json=as_json)
+    return VerbResult(summary, f"{place}: {collected:,} collected judgments, {len(corpus.judgments):,} in all")
 
 
-@app.command()
-@_with_study
-def status(chosen: ChosenStudy, as_json: Json = False) -> None:
+@app.verb
+def status(chosen: Chosen) -> VerbResult:
     """Show the study's progress and how well raters agree. Nothing is changed."""
     with chosen.running(read_only=True) as service:
         overview, agreement = service.researchers.overview(), service.researchers.reliability()
         known = [asdict(arm) for arm in service.researchers.adaptive()]
         sequential = service.researchers.sequential()
-    if as_json:
-        tables = {"reliability": agreement.to_dicts(), "adaptive": known, "sequential": sequential}
-        print_json({**asdict(overview), **tables})
-        return
-    print_rows([asdict(arm) for arm in overview.arms])
     stages = ", ".join(f"{count} {stage.replace('_', ' ')}" for stage, count in overview.participants.items())
-    typer.echo(f"\nparticipants: {stages or 'none yet'}{'; the study is paused' if overview.paused else ''}\n")
-    if len(agreement):
-        print_rows(agreement.drop("options", strict=False).to_dicts())
-    if known:
-        typer.echo("")
-        print_rows(known)
+    lines = []
     for row in sequential:
         under = f" ({row['condition']})" if row["condition"] else ""
-        interval = "" if row["low"] is None else f"alpha {row['estimate']:.2f}, always-valid 95 % interval "
-        interval += "" if row["low"] is None else f"{row['low']:.2f} to {row['high']:.2f}. "
-        typer.echo(f"{row['question']}{under}: {interval}{row['sentence']}")
+        interval = (
+            f"alpha {row['estimate']:.2f}, always-valid 95 % interval {row['low']:.2f} to {row['high']:.2f}. "
+            if row["low"] is not None
+            else ""
+        )
+        lines.append(f"{row['question']}{under}: {interval}{row['sentence']}")
+    return VerbResult(
+        {**asdict(overview), "reliability": agreement.to_dicts(), "adaptive": known, "sequential": sequential},
+        [asdict(arm) for arm in overview.arms],
+        f"\nparticipants: {stages or 'none yet'}{'; the study is paused' if overview.paused else ''}\n",
+        *([agreement.drop("options", strict=False).to_dicts()] if len(agreement) else ()),
+        *(["", known] if known else ()),
+        *lines,
+    )
 
 
-@app.command()
-@_with_study
-def invite(
-    chosen: ChosenStudy,
-    count: Annotated[int, typer.Option("--count", "-n", help="Number of invitations.")] = 1,
-    url: Annotated[str, typer.Option(help="The study's address for participants.")] = "http://localhost:8000",
-    note: Annotated[str, typer.Option(help="A note for yourself, shown on the dashboard.")] = "",
-    as_json: Json = False,
-) -> None:
-    """Create personal links."""
+@app.verb
+def invite(chosen: Chosen, *, count: int = 1, url: str = "http://localhost:8000", note: str = "") -> VerbResult:
+    """Create personal links.
+
+    Args:
+        count (-n): Number of invitations.
+        note: A note for yourself, shown on the dashboard.
+    """
     with chosen.running() as service:
         made = service.researchers.invite(count, note)
     links = [f"{url.rstrip('/')}/?invitation={one.token}" for one in made]
     rows = [{"link": link, "token": one.token, "note": note} for link, one in zip(links, made, strict=True)]
-    say(rows, "\n".join(links), as_json=as_json)
+    return VerbResult(rows, *links)
 
 
-@app.command()
-@_with_study
+@app.verb
 def password(
-    chosen: ChosenStudy,
-    name: Annotated[str, typer.Option(help="A researcher who gets a password of their own.")] = "",
-    role: Annotated[
-        str, typer.Option(help="What that researcher may do: view, review (also decide about raters), or manage.")
-    ] = "view",
-    remove: Annotated[bool, typer.Option("--remove", help="Take that researcher's password away.")] = False,
+    chosen: Chosen, *, name: str = "", role: Literal["view", "review", "manage"] = "view", remove: bool = False
 ) -> None:
     """Set the dashboard's password, or that of one researcher, whose name the log then has.
 
     It is typed at a prompt or read from standard input.
-    """
-    from vantage.collect.researchers import ROLES
 
-    if role not in ROLES:
-        raise InputError(f"There is no role '{role}'", remedy=nearest(role, ROLES))
+    Args:
+        name: A researcher who gets a password of their own.
+        role: What that researcher may do: view, review (also decide about raters), or manage.
+        remove: Take that researcher's password away.
+    """
     with chosen.running() as service:
         if remove:
             service.researchers.remove_researcher(name)
@@ -259,28 +245,20 @@ def password(
                 if sys.stdin.isatty()
                 else sys.stdin.readline().rstrip("\r\n")
             )
-            service.researchers.set_password(new, name, next(one for one in ROLES if one == role))
+            service.researchers.set_password(new, name, role)
     typer.echo(f"'{name}' can no longer log in." if remove else "The password is set.")
 
 
-@app.command()
-@_with_study
-def log(chosen: ChosenStudy, as_json: Json = False) -> None:
+@app.verb
+def log(chosen: Chosen) -> VerbResult:
     """Show what happened and when (UTC), from consent to export, under pseudonyms."""
     with chosen.running(read_only=True) as service:
         rows = service.researchers.log()
-    if as_json:
-        print_json(rows.with_columns(rows["at"].dt.to_string("iso")).to_dicts())
-    else:
-        print_rows(rows.to_dicts())
+    return VerbResult(rows.with_columns(rows["at"].dt.to_string("iso")).to_dicts(), rows.to_dicts())
 
 
-@app.command()
-@_with_study
-def preview(
-    chosen: ChosenStudy,
-    url: Annotated[str, typer.Option(help="The study's address for participants.")] = "http://localhost:8000",
-) -> None:
+@app.verb
+def preview(chosen: Chosen, *, url: str = "http://localhost:8000") -> None:
     """Print a link to try the study out: nothing is kept, and nobody's place is taken."""
     from vantage.collect.web.signing import PREVIEW_PAGE, StudySigner
 
@@ -289,15 +267,15 @@ def preview(
     typer.echo(f"{url.rstrip('/')}/preview/?key={key}")
 
 
-@app.command()
-def revise(
-    study: Annotated[Path, typer.Argument(metavar="FILE", help="The edited study file.")],
-    note: Annotated[str, typer.Option(help="What was changed, for the log.")],
-    database: Database = None,
-) -> None:
+@app.verb
+def revise(study: Path, *, note: str, database: str | None = None) -> None:
     """Apply edits of a study that has started, such as corrected guidelines or more raters.
 
     Prints and records what changes, with the time and both wordings. Nothing that answers depend on can be changed.
+
+    Args:
+        study (FILE): The edited study file.
+        note: What was changed, for the log.
     """
     from vantage.collect import AnnotationStudy, StudyService, opened_study
     from vantage.collect.revisions import changes
@@ -309,13 +287,13 @@ def revise(
     typer.echo("The changes are stored. Restart the server to show them.")
 
 
-@app.command()
-@_with_study
-def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, which only you can read.")],
-    chosen: ChosenStudy,
-) -> None:
-    """Back up a study with its keys and platform ids, also while it is running."""
+@app.verb
+def backup(file: Path, chosen: Chosen) -> None:
+    """Back up a study with its keys and platform ids, also while it is running.
+
+    Args:
+        file: The file to write, which only you can read.
+    """
     from vantage.collect.backup import backup
 
     with chosen.running(read_only=True) as service:
@@ -323,30 +301,33 @@ def backup(
     typer.echo(f"{file}: {file.stat().st_size / 1e6:,.1f} MB; it holds the study's keys, so keep it to yourself.")
 
 
-@app.command()
-def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
-    database: Annotated[str, typer.Option("--database", metavar="URL", help="The database to create.")],
-) -> None:
-    """Create a study's database from a backup, on SQLite or PostgreSQL."""
+@app.verb
+def restore(file: Path, *, database: str) -> None:
+    """Create a study's database from a backup, on SQLite or PostgreSQL.
+
+    Args:
+        file: A backup.
+        database (URL): The database to create.
+    """
     from vantage.collect.backup import restore
 
     typer.echo(f"The study '{restore(file, database)}' is restored. Serve it with --database {database}.")
 
 
-@app.command()
-def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A study file, or a bundled flow (flow:NAME).")],
-    folder: Annotated[Path | None, typer.Option("--corpus", help="The corpus, if the file names none.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Check a study file and report every problem with its line."""
+@app.verb
+def check(file: Path, *, corpus: Path | None = None) -> VerbResult:
+    """Check a study file and report every problem with its line.
+
+    Args:
+        file: A study file, or a bundled flow (flow:NAME).
+        corpus: The corpus, if the file names none.
+    """
     from vantage.adaptive.until import Until
     from vantage.collect import AnnotationStudy
     from vantage.collect.flow_checks import people_by_block, people_needed
     from vantage.collect.study_setup import allocations, rows_of, seats
 
-    study = AnnotationStudy.load(file, folder)
+    study = AnnotationStudy.load(file, corpus)
     rows = rows_of(study)
     wanted = seats(study, allocations(study, rows))
     sizes = {block.id: len(rows.get(block.id, ())) for block in study.blocks}
@@ -373,41 +354,46 @@ def check(
         **({"ratings_at_most": sum(wanted) // study.plan.core * rule.max} if (rule := study.plan.adaptive) else {}),
         "people_needed": people_needed(study.plan, study.blocks, sizes),
     }
-    if as_json:
-        print_json({**summary, "blocks": blocks})
-    else:
-        print_rows([summary])
-        sets = [" | ".join(", ".join(group) for group in block.question_sets) for block in study.blocks]
-        print_rows([{**row, "question_sets": shown} for row, shown in zip(blocks, sets, strict=True)])
-        if other := [code for code in study.languages if code != study.instrument.language.partition("-")[0].lower()]:
-            typer.echo(
-                f"\nWho chooses {', '.join(other)} still reads the questions and guidelines in "
-                f"{study.instrument.language}: only the pages around them are translated."
-            )
-        if len(set(people.values())) > 1 and not any(phase.blocks for phase in study.plan.flow):
-            numbers = ", ".join(f"{name} {number}" for name, number in people.items())
-            typer.echo(f"\nBlocks need different numbers of people ({numbers}); whoever finds a block full skips it.")
-        if rule is not None and (needed := Until.parse(rule.until).needed) and needed[1] > rule.max:
-            typer.echo(
-                f"\nItems on which people are evenly split need {needed[1]} ratings for '{rule.until}', so they stop "
-                f"at {rule.max}; those on which everyone agrees need {needed[0]}."
-            )
-        typer.echo(f"\n{file}: no problems")
+    sets = [" | ".join(", ".join(group) for group in block.question_sets) for block in study.blocks]
+    notes = []
+    if other := [code for code in study.languages if code != study.instrument.language.partition("-")[0].lower()]:
+        notes.append(
+            f"\nWho chooses {', '.join(other)} still reads the questions and guidelines in "
+            f"{study.instrument.language}: only the pages around them are translated."
+        )
+    if len(set(people.values())) > 1 and not any(phase.blocks for phase in study.plan.flow):
+        numbers = ", ".join(f"{name} {number}" for name, number in people.items())
+        notes.append(f"\nBlocks need different numbers of people ({numbers}); whoever finds a block full skips it.")
+    if rule is not None and (needed := Until.parse(rule.until).needed) and needed[1] > rule.max:
+        notes.append(
+            f"\nItems on which people are evenly split need {needed[1]} ratings for '{rule.until}', so they stop "
+            f"at {rule.max}; those on which everyone agrees need {needed[0]}."
+        )
+    shown = [{**row, "question_sets": groups} for row, groups in zip(blocks, sets, strict=True)]
+    return VerbResult({**summary, "blocks": blocks}, [summary], shown, *notes, f"\n{file}: no problems")
 
 
-@app.command()
+@app.verb
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table with one text per row.")],
-    mapping: TextColumns = None,
-    instrument: InstrumentName = None,
-    ask: Annotated[str | None, typer.Option(help="What is asked about each text, instead of an instrument.")] = None,
-    answers: Annotated[str | None, typer.Option(help="The answers: '1-7', or 'no, unsure, yes'.")] = None,
-    raters: Annotated[int, typer.Option(help="How many people judge each text.", min=1, max=1000)] = 3,
-    to: Annotated[Path | None, typer.Option(*TO, help="The folder to make; by default with the file's name.")] = None,
+    file: Path,
+    *,
+    mapping: Mapping[str, str],
+    instrument: str | None = None,
+    ask: str | None = None,
+    answers: str | None = None,
+    raters: Annotated[int, typer.Option(min=1, max=1000)] = 3,
+    to: Path | None = None,
 ) -> None:
     """Make a study from a table of texts, check it, and rehearse it with simulated people.
 
     All columns are kept; a column `id` names the texts. What is not given as an option is asked at a terminal.
+
+    Args:
+        file: A table with one text per row.
+        ask: What is asked about each text, instead of an instrument.
+        answers: The answers: '1-7', or 'no, unsure, yes'.
+        raters: How many people judge each text.
+        to: The folder to make; by default with the file's name.
     """
     from vantage.corpora.readers import load
     from vantage.recruit.rehearsal.rehearse import rehearse
@@ -415,7 +401,7 @@ def new(
     from vantage.scaffold.new_study import STUDY, instrument_of, new_study
 
     folder = to or Path(file.name.split(".")[0])
-    corpus = load("texts", file, map=pairs(mapping or [], "--map"), instrument=instrument, keep=True)
+    corpus = load("texts", file, map=dict(mapping), instrument=instrument, keep=True)
     if instrument is None:
         ask = ask or _asked("What is asked about each text", "--ask 'Is this ironic?'")
         answers = answers or _asked("Which answers are there (1-7, or: no, unsure, yes)", "--answers 'no, yes'")
@@ -429,10 +415,6 @@ def new(
     )
 
 
-REHEARSED = 40
-"""People who rehearse a new study."""
-
-
 def _asked(what: str, option: str) -> str:
     """An answer at the terminal."""
     if not sys.stdin.isatty():
@@ -440,15 +422,16 @@ def _asked(what: str, option: str) -> str:
     return str(typer.prompt(what))
 
 
-@app.command("second-round")
-def second_round(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A corpus with the judgments of the first round.")],
-    to: Annotated[Path, typer.Option(*TO, help="The folder to make.")],
-    question: Annotated[str | None, typer.Option(help="Only the answers to this question.")] = None,
-) -> None:
+@app.verb
+def second_round(folder: Path, *, to: Path, question: str | None = None) -> None:
     """Make a second round: people say which answers of the first are defensible, others' and their own.
 
     Answers come with their reasons and without names; `vantage measure defensible` tells errors from perspectives.
+
+    Args:
+        folder: A corpus with the judgments of the first round.
+        to: The folder to make.
+        question: Only the answers to this question.
     """
     from vantage.collect.second_round import second_round
     from vantage.corpora import Corpus
@@ -465,21 +448,22 @@ def second_round(
     )
 
 
-@app.command()
-def flows(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A flow to print, to start a file from.")] = None,
-    as_json: Json = False,
-) -> None:
-    """List the bundled flows, or print one: whole studies that need only a corpus."""
+@app.verb
+def flows(name: str | None = None) -> VerbResult | None:
+    """List the bundled flows, or print one: whole studies that need only a corpus.
+
+    Args:
+        name: A flow to print, to start a file from.
+    """
     from vantage.collect.study import BUNDLED, bundled_flows, known_flow
     from vantage.documents import Document, bundled_text
 
     if name is not None:
         typer.echo(bundled_text("vantage.collect", "flows", f"{known_flow(name)}.yaml"), nl=False)
-        return
+        return None
     rows = []
     for one in bundled_flows():
         data = Document.bundled("vantage.collect", "flows", f"{one}.yaml").data
         phases = [phase if isinstance(phase, str) else next(iter(phase)) for phase in data["flow"]]
         rows.append({"flow": one, "title": data["title"], "instrument": data["instrument"], "phases": phases})
-    print_rows(rows, as_json=as_json, hint=f"Serve one with: vantage collect FOLDER --study {BUNDLED}NAME")
+    return listed(rows, hint=f"Serve one with: vantage collect FOLDER --study {BUNDLED}NAME")

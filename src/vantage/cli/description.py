@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -59,39 +60,39 @@ def print_description(facts: dict[str, Any]) -> None:
         typer.echo("\n" + "\n".join(f"• {remark}" for remark in remarks))
 
 
-def print_preview(facts: dict[str, Any]) -> None:
+def preview_lines(facts: dict[str, Any]) -> Iterator[str]:
     """What would be read from a table, for people: a screen at most, however many columns there are."""
     if facts["rows"] is not None:
-        typer.echo(f"{facts['file']}: {show(facts['rows'])} rows, {show(len(facts['columns']))} columns")
+        yield f"{facts['file']}: {show(facts['rows'])} rows, {show(len(facts['columns']))} columns"
         for role, columns in _by_role(facts).items():
-            typer.echo(f"  {role}: {columns}")
+            yield f"  {role}: {columns}"
     if facts["problem"]:
-        typer.echo(f"Problem: {facts['problem']}")
+        yield f"Problem: {facts['problem']}"
     elif facts["readings"]:
         ways = len(facts["readings"])
-        typer.echo(f"It can be read in {WAYS.get(ways, ways)} ways: {facts['doubt']}.")
+        yield f"It can be read in {WAYS.get(ways, ways)} ways: {facts['doubt']}."
         for reading in facts["readings"]:
-            typer.echo(f"\n{reading['why']}:")
-            _print_reading(reading, short=ways > 2)
-            typer.echo(f"  {reading['command']}")
+            yield f"\n{reading['why']}:"
+            yield from _reading_lines(reading, short=ways > 2)
+            yield f"  {reading['command']}"
         return
     else:
-        _print_reading(facts)
+        yield from _reading_lines(facts)
     for heading, lines in (("Doubts", [doubt["doubt"] for doubt in facts["doubts"]]), ("Notes", facts["notes"])):
         if lines:
             more = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
-            typer.echo(f"{heading}:\n" + "\n".join(f"• {_clipped(line)}" for line in [*lines[:5], *more]))
+            yield f"{heading}:\n" + "\n".join(f"• {_clipped(line)}" for line in [*lines[:5], *more])
     if facts["command"]:
-        typer.echo(f"{'Start from' if facts['problem'] else 'Import with'}:\n  {facts['command']}")
+        yield f"{'Start from' if facts['problem'] else 'Import with'}:\n  {facts['command']}"
 
 
-def _print_reading(facts: dict[str, Any], *, short: bool = False) -> None:
+def _reading_lines(facts: dict[str, Any], *, short: bool = False) -> Iterator[str]:
     if facts["judgments"] is None:
-        typer.echo(f"  {_clipped(facts['problem'])}")
+        yield f"  {_clipped(facts['problem'])}"
         return
     sizes = [f"{show(facts[what])} {what}" for what in ("items", "raters", "judgments")]
     alphas = [show(q["alpha"]) for q in facts["questions"][:3] if q.get("alpha") is not None] if short else []
-    typer.echo("  " + ", ".join([*sizes, *(f"alpha {alpha}" for alpha in alphas)]))
+    yield "  " + ", ".join([*sizes, *(f"alpha {alpha}" for alpha in alphas)])
     if short:
         # Several readings fit on a screen with what tells them apart.
         return
@@ -99,11 +100,11 @@ def _print_reading(facts: dict[str, Any], *, short: bool = False) -> None:
         shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in question["shares"].items())
         parts = [f"{question['question']}, {question['scale']}", shares]
         parts += [f"{name} {show(question[name])}" for name in ("mean", "alpha") if question.get(name) is not None]
-        typer.echo(f"  question {_clipped('; '.join(filter(None, parts)))}")
+        yield f"  question {_clipped('; '.join(filter(None, parts)))}"
     if len(facts["questions"]) > 3:
-        typer.echo(f"  and {len(facts['questions']) - 3} more questions")
+        yield f"  and {len(facts['questions']) - 3} more questions"
     if facts["first"]:
-        typer.echo(f"  first judgment: {_clipped(facts['first'])}")
+        yield f"  first judgment: {_clipped(facts['first'])}"
 
 
 def _by_role(facts: dict[str, Any]) -> dict[str, str]:

@@ -13,12 +13,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
-
-import typer
+from typing import Any, Final, Literal
 
 from vantage._version import __version__
-from vantage.cli.output import Json, print_json, printable
+from vantage.cli.output import VerbResult, printable
 from vantage.errors import InputError
 from vantage.plugins import Plugins
 
@@ -55,34 +53,26 @@ class Notice:
         return f"{self.text}; {self.remedy}." if self.remedy else self.text
 
 
-def doctor(
-    folder: Annotated[Path, typer.Option("--folder", help="The folder in which you want to work.")] = Path(),
-    database: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="Also try to reach this database: sqlite:///FILE or postgresql://USER@HOST/NAME."
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
+def doctor(*, folder: Path = Path(), database: str | None = None) -> VerbResult:
     """Check the installation: versions, extras, plugins, offline models, graphics card, folders and a database.
 
     Each problem comes with its remedy. Optional packages that are not installed are not problems. The exit
     code is 0 where there is no problem and 1 where there is one.
+
+    Args:
+        folder: The folder in which you want to work.
+        database (URL): Also try to reach this database: sqlite:///FILE or postgresql://USER@HOST/NAME.
     """
     notices = [notice for check in (installation, extras, plugins, models, gpu) for notice in check()]
     notices += [*places(folder), *(database_of(database) if database else ())]
-    problems = [notice for notice in notices if notice.state == "problem"]
-    if as_json:
-        print_json({"problems": len(problems), "notices": [asdict(notice) for notice in notices]})
-    else:
-        marks = {"fine": "✓", "absent": "–", "problem": "✗"}
-        for notice in notices:
-            typer.echo(f"{marks[notice.state]} {notice.part}: {printable(notice.sentence)}")
-        count = len(problems)
-        typer.echo(f"\n{count} problem{'s' * (count != 1)}." if count else "\nNo problems.")
-    if problems:
-        raise typer.Exit(1)
+    count = sum(notice.state == "problem" for notice in notices)
+    marks = {"fine": "✓", "absent": "–", "problem": "✗"}
+    return VerbResult(
+        {"problems": count, "notices": [asdict(notice) for notice in notices]},
+        *(f"{marks[notice.state]} {notice.part}: {printable(notice.sentence)}" for notice in notices),
+        f"\n{count} problem{'s' * (count != 1)}." if count else "\nNo problems.",
+        code=1 if count else 0,
+    )
 
 
 def installation() -> Iterator[Notice]:

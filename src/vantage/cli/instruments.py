@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import vantage
-from vantage.cli.output import Json, print_json, print_rows, printable, say
+from vantage.cli.options import VerbGroup
+from vantage.cli.output import VerbResult, listed, printable
 from vantage.report.cells import counted
 
 if TYPE_CHECKING:
     from vantage.instruments import Instrument, Question
 
-app = typer.Typer(
-    help="List, show and check instruments: what is asked, and on which scales. Without a command: list them.",
-    rich_markup_mode=None,
+app = VerbGroup(
+    "List, show and check instruments: what is asked, and on which scales. Without a command: list them.",
+    no_args_is_help=False,
 )
 
 
-@app.callback(invoke_without_command=True)
-def list_instruments(context: typer.Context, as_json: Json = False) -> None:
+@app.alone
+def list_instruments() -> VerbResult:
     """List the bundled instruments and those of plugins."""
-    if context.invoked_subcommand is not None:
-        return
     from vantage.instruments import PLUGINS, Instrument, bundled
 
     known = {**{name: Instrument.load(name) for name in bundled()}, **PLUGINS.working()}
@@ -39,44 +38,40 @@ def list_instruments(context: typer.Context, as_json: Json = False) -> None:
         }
         for name, instrument in known.items()
     ]
-    print_rows(rows, as_json=as_json, hint="Read one with: vantage instruments show NAME")
+    return listed(rows, hint="Read one with: vantage instruments show NAME")
 
 
-@app.command()
-def show(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A bundled instrument (NAME or NAME:FORM) or an instrument file.")
-    ],
-    as_json: Json = False,
-) -> None:
-    """Show an instrument as a rater would read it."""
+@app.verb
+def show(name: str) -> VerbResult:
+    """Show an instrument as a rater would read it.
+
+    Args:
+        name: A bundled instrument (NAME or NAME:FORM) or an instrument file.
+    """
     instrument = vantage.Instrument.load(name)
-    if as_json:
-        print_json([_question_row(question) for question in instrument.questions])
-        return
-    typer.echo(printable("\n".join(_lines(instrument))))
+    questions = [_question_row(question) for question in instrument.questions]
+    return VerbResult(questions, printable("\n".join(_lines(instrument))))
 
 
-@app.command()
-def check(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="An instrument file.")], as_json: Json = False
-) -> None:
-    """Check an instrument file and report every problem with its line."""
+@app.verb
+def check(file: Path) -> VerbResult:
+    """Check an instrument file and report every problem with its line.
+
+    Args:
+        file: An instrument file.
+    """
     from vantage.errors import InputError, Problems
 
     try:
-        instrument = vantage.Instrument.load(Path(file))
+        instrument = vantage.Instrument.load(file)
     except InputError as error:
-        if not as_json:
-            raise
         problems = error.problems if isinstance(error, Problems) else (str(error),)
-        print_json([{"problem": problem} for problem in problems])
-        raise typer.Exit(2) from None
+        return VerbResult([{"problem": problem} for problem in problems], error=error)
     count = counted(len(instrument.questions), "question")
-    say([], f"{file}: {instrument.title}, version {instrument.version}, {count}, no problems", as_json=as_json)
+    return VerbResult([], f"{file}: {instrument.title}, version {instrument.version}, {count}, no problems")
 
 
-@app.command()
+@app.verb
 def schema() -> None:
     """Print the JSON Schema of instrument files, for editors."""
     from importlib import resources

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 import vantage
-from vantage.cli.corpora import Where, conditions, filtered
-from vantage.cli.options import names, with_output
-from vantage.cli.output import Output, print_lines, print_rows, write_figure
+from vantage.cli.corpora import conditions, filtered
+from vantage.cli.output import Printed, VerbResult, VerbTable, listed, print_lines, write_figure
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,32 +39,36 @@ RESTING: Final = (
 """What people see of a result besides the columns that its view shows."""
 
 
-@with_output
 def measure(
     context: typer.Context,
-    output: Output,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The measure.")] = None,
-    folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder.")] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN,…", help="Columns of items, raters or judgments to group by."),
-    ] = None,
-    where: Where = None,
-    figure: Annotated[Path | None, typer.Option(help="Draw it too, where it has a chart: .svg, .pdf or .png.")] = None,
-    list_all: Annotated[bool, typer.Option("--list", help="List the measures.")] = False,
-    help_: Annotated[bool, typer.Option("--help", "-h", help="Show this, or the options of a measure.")] = False,
+    name: str | None = None,
+    folder: Path | None = None,
+    *,
+    by: Sequence[str],
+    where: list[str],
+    figure: Path | None = None,
+    list_: bool = False,
+    help_: bool = False,
+    output: Printed,
 ) -> None:
     """Measure agreement, reliability, variation or accuracy on a corpus.
 
     `vantage measure --list` names the measures, `vantage measure NAME --help` their options. For example:
 
     vantage measure alpha FOLDER --by question --where kind=person
+
+    Args:
+        name: The measure.
+        by (COLUMN,…): Columns of items, raters or judgments to group by.
+        figure: Draw it too, where it has a chart: .svg, .pdf or .png.
+        list_: List the measures.
+        help_ (-h): Show this, or the options of a measure.
     """
     if help_ and name is None:
         typer.echo(context.get_help())
         return
-    if list_all or name is None:
-        _list(as_json=output.json)
+    if list_ or name is None:
+        _list().print(output)
         return
     from vantage.measures import find
 
@@ -80,10 +84,10 @@ def measure(
     corpus = filtered(vantage.Corpus.read(folder), where)
     if "kind" in conditions(where):
         options.setdefault("kinds", "all")
-    if by is not None and "by" not in chosen.options:
+    if by and "by" not in chosen.options:
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
-    if by is not None:
-        options["by"] = names(by)
+    if by:
+        options["by"] = list(by)
     grouped = _grouping(chosen, corpus, options)
     from vantage.measures import only_reason
 
@@ -97,7 +101,7 @@ def measure(
         hidden.append("reason")
     if chosen.view.show and "show" not in options and model is None and not output.data:
         hidden += [name for name in result.columns if name not in {*grouped, *chosen.view.show, *RESTING}]
-    output.print(result, hidden)
+    VerbTable(result, hidden=hidden).print(output)
     _present(chosen, result, grouped, options.get("show"), figure, quiet=output.data)
     if not output.data:
         _behind(result, folder, where)
@@ -133,7 +137,7 @@ def _present(
     write_figure(figures[0].chart, figures[0].data, figures[0].options, figure)
 
 
-def _behind(frame: pl.DataFrame, folder: Path, where: Where) -> None:
+def _behind(frame: pl.DataFrame, folder: Path, where: list[str]) -> None:
     """The command that shows the judgments behind the first row."""
     import shlex
 
@@ -141,7 +145,7 @@ def _behind(frame: pl.DataFrame, folder: Path, where: Where) -> None:
 
     rows = frame.head(1).rows(named=True)
     if rows and (address := door(rows[0])):
-        narrowed = [word for condition in where or () for word in ("--where", condition)]
+        narrowed = [word for condition in where for word in ("--where", condition)]
         command = shlex.join(["vantage", "view", f"{folder}#{address}", *narrowed])
         typer.echo(f"\nThe judgments behind {'it' if len(frame) == 1 else 'the first row'}: {command}", err=True)
 
@@ -151,7 +155,7 @@ def _grouping(chosen: Measure, corpus: vantage.Corpus, options: dict[str, Any]) 
     return [by] if isinstance(by, str) else list(by)
 
 
-def _list(*, as_json: bool) -> None:
+def _list() -> VerbResult:
     from vantage.measures import registry
 
     known = registry().values()
@@ -160,7 +164,7 @@ def _list(*, as_json: bool) -> None:
         {"measure": m.name, "family": m.family, "what": m.summary}
         for m in sorted(known, key=lambda m: families.index(m.family))
     ]
-    print_rows(rows, as_json=as_json, hint="Use one with: vantage measure NAME FOLDER --by question")
+    return listed(rows, hint="Use one with: vantage measure NAME FOLDER --by question")
 
 
 def _explain(chosen: Measure) -> None:

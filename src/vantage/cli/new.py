@@ -3,65 +3,60 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 import vantage
-from vantage.cli.output import Json, say
+from vantage.cli.options import VerbGroup
+from vantage.cli.output import VerbResult
 
-app = typer.Typer(
-    help="Create a project folder, an instrument or a study, with comments, that works at once.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-)
-
-Name = Annotated[Path, typer.Argument(metavar="NAME", help="Its name, or a path that ends in it.")]
+app = VerbGroup("Create a project folder, an instrument or a study, with comments, that works at once.")
 
 
-@app.command()
-def project(name: Name, as_json: Json = False) -> None:
+@app.verb
+def project(name: Path) -> VerbResult:
     """Make a project folder.
 
     It holds an instrument, a small table of ratings, a study, a file for asking people, and a README with commands
     to follow.
+
+    Args:
+        name: Its name, or a path that ends in it.
     """
     from vantage.scaffold.writing import new_project
 
-    _print_written(new_project(name), f"Next: cd {name}, and follow README.md.", as_json=as_json)
+    return _written(new_project(name), f"Next: cd {name}, and follow README.md.")
 
 
-@app.command()
-def instrument(
-    name: Name,
-    source: Annotated[
-        Path | None, typer.Option("--from", metavar="FOLDER", help="A corpus whose questions it asks.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
+@app.verb
+def instrument(name: Path, *, from_: Path | None = None) -> VerbResult:
     """Make an instrument file (NAME.yaml).
 
     It asks two questions on two kinds of scales, with guidelines, examples and comments, to be replaced by your own;
     with --from, the questions of a corpus, to be put into words.
+
+    Args:
+        name: Its name, or a path that ends in it.
+        from_ (FOLDER): A corpus whose questions it asks.
     """
     from vantage.scaffold.writing import new_instrument
 
-    made = new_instrument(name, vantage.Corpus.read(source) if source else None)
-    _print_written(made, f"Change it, then check it with: vantage instruments check {made[0]}", as_json=as_json)
+    made = new_instrument(name, vantage.Corpus.read(from_) if from_ else None)
+    return _written(made, f"Change it, then check it with: vantage instruments check {made[0]}")
 
 
-@app.command()
-def study(name: Name, as_json: Json = False) -> None:
+@app.verb
+def study(name: Path) -> VerbResult:
     """Make a study of your own (NAME.yaml).
 
     It is a recipe: sections that name measures, from which a report is made.
+
+    Args:
+        name: Its name, or a path that ends in it.
     """
     from vantage.scaffold.writing import new_study
 
     made = new_study(name)
-    _print_written(made, f"Run it with: vantage study {made[0]} --to results", as_json=as_json)
+    return _written(made, f"Run it with: vantage study {made[0]} --to results")
 
 
-def _print_written(made: list[Path], hint: str, *, as_json: bool) -> None:
-    text = "\n".join(["Wrote", *(f"  {path}" for path in made), hint])
-    say([{"written": str(path)} for path in made], text, as_json=as_json)
+def _written(made: list[Path], hint: str) -> VerbResult:
+    return VerbResult([{"written": str(path)} for path in made], "Wrote", *(f"  {path}" for path in made), hint)

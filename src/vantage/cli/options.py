@@ -1,6 +1,9 @@
-"""Options that several verbs share, and options that follow from the signature of the function behind a verb.
+"""A verb from a function: arguments, options, help, choices, defaults and output follow from what Python reads.
 
-Shared ones are written once as the parameters of a function or a class, and the verb receives what that makes of them.
+Arguments are a verb's positional parameters, options its keyword-only ones. Types and defaults come from the signature,
+help from the docstring: a line `name (METAVAR): what it is` for each, in sections that head the groups of the help. A
+parameter that is `Annotated[what, function]` is made by that function from options of its own: so verbs share options,
+and `options_of` takes them from a function of the library, whose docstring is then the help of the command line too.
 """
 
 from __future__ import annotations
@@ -10,52 +13,132 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from copy import copy
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, get_type_hints
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand
+from typer.models import ParameterInfo
 
-from vantage.cli.output import Output
-from vantage.errors import InputError
+from vantage.cli.output import Output, VerbResult
+from vantage.errors import InputError, nearest
 
-Command = Callable[..., None]
+Values = dict[str, Any]
+Command = TypeVar("Command", bound=Callable[..., Any])
 
-TO: Final = ("--to", "-o", "--out")
-"""The option for where something is written; `--out` is its older name in some verbs."""
-Seed = Annotated[int, typer.Option(help="Random seed.")]
+FLAGS: Final = {"to": ("--to", "-o", "--out"), "mapping": ("--map",)}
+"""How options are called where not as their parameter; `--out` is an older name of `--to` in some verbs."""
+COMMON: Final = {
+    "claim": ("", "A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan."),
+    "corpus": ("", "A corpus folder."),
+    "database": ("URL", "sqlite:///FILE or postgresql://USER@HOST/NAME."),
+    "estimate": ("", "Print calls, tokens, cost and time, and exit."),
+    "folder": ("", "A corpus folder."),
+    "instrument": ("NAME", "A bundled instrument (NAME or NAME:FORM) or a file."),
+    "limit": ("", "The risk of a wrong conclusion that is accepted."),
+    "mapping": ("NAME=COLUMN,…", "For a file of texts: text=COLUMN, target=COLUMN …"),
+    "overwrite": ("", "Replace the corpus that is there."),
+    "part": ("", "The released part that is predicted: test or dev."),
+    "run": ("", "The number of the run; see vantage runs list."),
+    "seed": ("", "Random seed."),
+    "store": ("", "A run store, or the corpus folder that contains one."),
+    "submissions": ("ID…", "Submissions, by their ids on the platform."),
+    "task": ("", "One data set, such as MP; all of them without it."),
+    "to": ("", "Where to write; without it the folder is changed."),
+    "trait": (
+        "COLUMN:LEVEL[:A,B,…]",
+        "The scale of a trait, such as age:ordered, or edu:ordered:school,college; may be repeated.",
+    ),
+    "universe": ("FILE", "A YAML file with the choices."),
+    "url": ("", "The study's address for participants."),
+    "vary": ("NAME[=VALUE,…]", "An option or a column to vary; may be repeated."),
+    "where": (
+        "COLUMN=VALUE[,VALUE]",
+        "Keep what fits, such as kind=person, or all but that: kind!=person; may be repeated.",
+    ),
+    "yes": ("", "Do not ask for confirmation."),
+}
+"""Metavar and help of parameters that mean the same in every verb whose docstring says nothing else."""
+SECTION: Final = re.compile(r"^(\S[^\n]*):\n(?= {4}\S)((?:(?: {4}[^\n]+)?(?:\n|\Z))+)", re.M)
+ENTRY: Final = re.compile(r"^ {4}(\w+)(?: \(([^\n]+?)\))?: (.+?)(?=\n {4}\S|\s*\Z)", re.M | re.S)
 
 
-def shared(name: str, options: Callable[..., Any]) -> Callable[[Command], Command]:
-    """A verb that also has the options of a function or class, and receives what that makes of them under a name."""
+class Described(NamedTuple):
+    """What a docstring says of a function and of its parameters."""
 
-    def decorate(command: Command) -> Command:
-        further, own = inspect.signature(options).parameters, inspect.signature(command).parameters
-        hints = _hints(options)
-        if not hasattr(command, "__signature__"):
-            hints |= _hints(command, name)
+    text: str
+    parameters: dict[str, tuple[str, str]]
+    """Metavar and help of each."""
+    groups: dict[str, str]
+    """The section of each, where there are several sections."""
 
-        @wraps(command)
-        def run(**given: Any) -> None:
-            made = options(**{one: given.pop(one) for one in further})
-            command(**given, **{name: made})
 
-        parameters = {one: parameter for one, parameter in {**own, **further}.items() if one != name}
-        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [p.replace(kind=p.KEYWORD_ONLY, annotation=hints.get(n, p.annotation)) for n, p in parameters.items()]
-        )
-        run.__annotations__ = {one: hints.get(one, p.annotation) for one, p in parameters.items()}
-        return run
+def described(docstring: str | None) -> Described:
+    r"""A docstring, read. A section describes parameters, or names in a line some that are described elsewhere.
 
-    return decorate
+    >>> described("Make links.\n\nOptions:\n    count (N): How many\n        links.\n    seed to").parameters
+    {'count': ('N', 'How many links.')}
+    """
+    parameters, groups, text = {}, {}, inspect.cleandoc(docstring or "")
+    for title, body in SECTION.findall(text):
+        for name, metavar, help_ in ENTRY.findall(body):
+            parameters[name], groups[name] = (metavar, " ".join(help_.split())), title
+        for line in re.findall(r"^ {4}(\w+(?: \w+)*)$", body, re.M):
+            groups |= dict.fromkeys(line.split(), title)
+    return Described(SECTION.sub("", text).strip(), parameters, groups if len({*groups.values()}) > 1 else {})
+
+
+class VerbGroup(typer.Typer):
+    """Verbs under one word."""
+
+    def __init__(self, text: str, **settings: Any) -> None:
+        super().__init__(help=text, rich_markup_mode=None, **{"no_args_is_help": True, **settings})
+
+    def verb(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Adds a function as a verb of its name."""
+        self.command(function.__name__.strip("_").replace("_", "-"), cls=GroupedCommand)(verb(function))
+        return function
+
+    def alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Adds a function that runs where the word stands alone."""
+        run = verb(function)
+
+        def unless_another(context: typer.Context, **given: Any) -> None:
+            if context.invoked_subcommand is None:
+                run(**given)
+
+        _sign(unless_another, [_CONTEXT, *inspect.signature(run).parameters.values()])
+        self.callback(invoke_without_command=True)(unless_another)
+        return function
+
+
+def verb(function: Callable[..., Any]) -> Callable[..., None]:
+    """A command for Typer from a function; what it returns is printed for people or, if asked for, for programs."""
+    said = described(function.__doc__)
+    parameters, taken = _taken(function)
+    printed = {"VerbResult": 1, "VerbTable": 3}.get(
+        str(inspect.signature(function).return_annotation).removesuffix(" | None"), 0
+    )
+    forms = _taken(Output)[0][:printed]
+
+    def run(**given: Any) -> None:
+        output = Output(**{one.name: bool(given[one.name]) for one in forms})
+        made = function(**taken(given))
+        if isinstance(made, VerbResult):
+            made.print(output)
+
+    run.__name__, run.__doc__, run.__module__ = function.__name__, said.text, function.__module__
+    run.help_groups = said.groups  # type: ignore[attr-defined]
+    return _sign(run, [*parameters, *forms])
 
 
 def options_of(
     module: str, name: str, *, only: str = "", without: str = "", flags: Mapping[str, str] | None = None
-) -> Callable[..., dict[str, Any]]:
-    """The keywords of a function, or the fields of a dataclass, as options: for `shared`, which gives the verb a dict.
+) -> Callable[..., Values]:
+    """The keywords of a function, or the fields of a dataclass, as options, from which a verb gets a dict.
 
     Types, choices and defaults come from the signature, and help is the first sentence about each in the docstring.
     They are read from the source: nothing is imported until the verb runs. What is not given is not in the dict.
@@ -67,58 +150,120 @@ def options_of(
         without: Keywords that are none.
         flags: How an option is called where not as its keyword.
     """
-    tree = ast.parse(Path(__file__).parents[1].joinpath(module).read_text("utf-8"))
+    tree = _tree(module)
     made = next(node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name)
-    aliases = {str(t): ast.unparse(v) for t, v in _assigned(tree) if "Literal[" in ast.unparse(v)}
     known = {one: (kind, default) for one, kind, default in _keywords(made)}
     chosen = only.split() or [one for one in known if one not in without.split()]
-    said = dict(re.findall(r"^ {4}(\w+): (.+?)(?=\.(?:\s|$)|\Z|\n {4}\w)", ast.get_docstring(made) or "", re.M | re.S))
+    said = described(ast.get_docstring(made)).parameters
+    aliases = {str(t): ast.unparse(v) for t, v in _assigned(tree) if "Literal[" in ast.unparse(v)}
     kinds = {one: aliases.get(known[one][0].removesuffix(" | None"), known[one][0]) for one in chosen}
 
-    def given(**values: Any) -> dict[str, Any]:
+    def given(**values: Any) -> Values:
         return {one: _converted(kinds[one], one, value) for one, value in values.items() if value is not None}
 
     parameters = []
     for one in chosen:
-        flag = (flags or {}).get(one)
-        help_ = " ".join(said.get(one, "").replace("`", "").split()).removesuffix(".")
-        annotation = _option(kinds[one], known[one][1], flag or f"--{one.replace('_', '-')}", f"{help_}.")
+        flag, (_, help_) = (flags or {}).get(one, f"--{one.replace('_', '-')}"), said.get(one, ("", ""))
+        first = re.split(r"\.(?:\s|$)", help_.replace("`", ""), maxsplit=1)[0]
+        annotation = _option(kinds[one], known[one][1], (flag,), f"{first}.")
         parameters.append(inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
-    given.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    given.__annotations__ = {one.name: one.annotation for one in parameters}
-    return given
+    return _sign(given, parameters)
 
 
-def joined(options: Callable[..., Any], further: Callable[..., Any]) -> Callable[..., Any]:
-    """A function for `shared` that also has the options of another, which it receives as further keywords."""
-    own = [one for one in inspect.signature(options).parameters.values() if one.kind is not one.VAR_KEYWORD]
-    parameters = [*own, *inspect.signature(further).parameters.values()]
-    hints = {**_hints(options), **_hints(further)}
+_CONTEXT: Final = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
-    @wraps(options)
-    def both(**given: Any) -> Any:
-        return options(**given)
 
-    both.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [one.replace(kind=one.KEYWORD_ONLY) for one in parameters]
-    )
-    both.__annotations__ = {one.name: hints[one.name] for one in parameters}
-    return both
+def _sign(function: Command, parameters: Sequence[inspect.Parameter]) -> Command:
+    """A function that takes any keywords, with a signature for Typer."""
+    signature = inspect.Signature([one.replace(kind=one.KEYWORD_ONLY) for one in parameters])
+    vars(function)["__signature__"] = signature
+    function.__annotations__ = {one.name: one.annotation for one in parameters}
+    return function
+
+
+def _taken(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], Callable[[Values], Values]]:
+    """The parameters of a function for Typer, and what makes its arguments of what Typer gives."""
+    said, parameters = described(function.__doc__).parameters, []
+    takes: dict[str, Callable[[Values], Any]] = {}
+    for name, one in inspect.signature(function).parameters.items():
+        resolved = _resolved(function, one.annotation)
+        maker = getattr(resolved, "__metadata__", (None,))[0]
+        if callable(maker) and not isinstance(maker, ParameterInfo):
+            further, inside = _taken(maker)
+            parameters += further
+            takes[name] = partial(_made, maker, inside)
+            continue
+        kind = one.annotation if isinstance(one.annotation, str) else ""
+        if kind and resolved is not typer.Context:
+            one = _for_typer(one, kind, resolved, *said.get(name) or COMMON[name])  # noqa: PLW2901
+        parameters.append(one)
+        takes[name] = partial(_own, name, kind)
+
+    def taken(given: Values) -> Values:
+        return {name: value for name, take in takes.items() if (value := take(given)) is not None}
+
+    return parameters, taken
+
+
+def _for_typer(one: inspect.Parameter, kind: str, resolved: Any, metavar: str, help_: str) -> inspect.Parameter:
+    """A parameter of a verb as an argument or option."""
+    several = kind.startswith(("list", "Sequence", "Mapping"))
+    needed = one.default is one.empty and (one.kind is not one.KEYWORD_ONLY or not several)
+    if one.kind is not one.KEYWORD_ONLY:
+        shown = metavar or one.name.upper()
+        annotation: Any = Annotated[resolved, typer.Argument(metavar=shown, help=help_, show_default=False)]
+    else:
+        flags = _flags(one.name)
+        if metavar.startswith("-"):
+            flags, metavar = (*flags, metavar), ""
+        default = None if one.default is one.empty else one.default
+        annotation = _option(kind, default, flags, help_, metavar, resolved)
+    return one.replace(annotation=annotation, default=one.empty if needed else None)
+
+
+def _made(maker: Callable[..., Any], inside: Callable[[Values], Values], given: Values) -> Any:
+    return maker(**inside(given))
+
+
+def _own(name: str, kind: str, given: Values) -> Any:
+    """An argument of a verb from what was typed: several are a list, also of none."""
+    value, flag = given[name], _flags(name)[0]
+    if kind.startswith("Sequence"):
+        return names(value)
+    if kind.startswith("Mapping"):
+        return pairs(value or [], flag)
+    if value is not None and value not in (words := re.findall(r"'([^']+)'", kind) or [value]):
+        raise InputError(f"{flag} cannot be '{value}'", remedy=nearest(value, words))
+    return list(value or []) if kind.startswith("list") else value
+
+
+def _resolved(function: Callable[..., Any], kind: Any) -> Any:
+    """The type that an annotation names where the function stands."""
+    if not isinstance(kind, str):
+        return kind
+    known = vars(sys.modules[function.__module__])
+    if kind in known:
+        return known[kind]
+    return get_type_hints(SimpleNamespace(__annotations__={"it": kind}), known, include_extras=True)["it"]
+
+
+def _flags(name: str) -> tuple[str, ...]:
+    return FLAGS.get(name, (f"--{name.strip('_').replace('_', '-')}",))
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(Path(__file__).parents[1].joinpath(module).read_text("utf-8"))
 
 
 def _assigned(tree: ast.Module) -> list[tuple[str, ast.expr]]:
     """The names that a module assigns, with what."""
-    one = [
-        (n.targets[0].id, n.value)
-        for n in tree.body
-        if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
-    ]
-    other = [
-        (n.target.id, n.value)
-        for n in tree.body
-        if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name) and n.value
-    ]
-    return [*one, *other]
+    assigned = []
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(target, ast.Name) and (value := getattr(node, "value", None)):
+            assigned.append((target.id, value))
+    return assigned
 
 
 def _keywords(made: ast.FunctionDef | ast.ClassDef) -> list[tuple[str, str, Any]]:
@@ -137,24 +282,32 @@ def _keywords(made: ast.FunctionDef | ast.ClassDef) -> list[tuple[str, str, Any]
     ]
 
 
-def _option(kind: str, default: Any, flag: str, help_: str) -> Any:
-    """The annotation of an option for Typer."""
-    how: dict[str, Any] = {"help": help_, "show_default": str(default) if default not in (None, False, "") else False}
+def _option(kind: str, default: Any, flags: Sequence[str], help_: str, metavar: str = "", resolved: Any = None) -> Any:
+    """The annotation of an option for Typer; what is not given is None, and the function's own default holds."""
+    shown = str(default) if default not in (None, False, "") else False
+    how: dict[str, Any] = {"help": help_, "show_default": shown, "metavar": metavar or None}
+    flag = flags[0]
     if kind.startswith("bool"):
-        how["show_default"] = flag[2:] if default is True else False
         both = f"{flag}/--no-{flag[2:]}" if default is True or ("None" in kind and "/" not in flag) else flag
-        return Annotated[bool | None, typer.Option(both, **how)]
+        how["show_default"] = flag[2:] if default is True else False
+        return Annotated[bool | None, typer.Option(both, *flags[1:], **how)]
     if kind.startswith("Mapping"):
-        return Annotated[list[str] | None, typer.Option(flag, metavar="NAME=VALUE,…", **how)]
+        how["metavar"] = metavar or "NAME=VALUE,…"
+        return Annotated[list[str] | None, typer.Option(flag, **how)]
     if words := re.findall(r"'([^']+)'", kind) if "Literal" in kind else []:
-        return Annotated[str | None, typer.Option(flag, metavar="|".join(words), **how)]
-    if "Sequence" in kind or "tuple" in kind:
-        return Annotated[str | None, typer.Option(flag, metavar="A,B,…", **how)]
-    plain = next((one for word, one in (("int", int), ("float", float)) if re.match(rf"{word}\b", kind)), str)
-    return Annotated[plain | None, typer.Option(flag, **how)]
+        return Annotated[str | None, typer.Option(flag, **{**how, "metavar": "|".join(words)})]
+    if "Sequence" in kind or ("tuple" in kind and resolved is None):
+        return Annotated[str | None, typer.Option(flag, **{**how, "metavar": metavar or "A,B,…"})]
+    if kind.startswith("Annotated"):
+        limited = copy(resolved.__metadata__[0])
+        vars(limited).update(how, param_decls=flags)
+        return Annotated[resolved.__origin__ | None, limited]
+    known = next((one for word, one in (("int", int), ("float", float)) if re.match(rf"{word}\b", kind)), str)
+    return Annotated[(resolved or known) | None, typer.Option(*flags, **how)]
 
 
 def _converted(kind: str, name: str, value: Any) -> Any:
+    """What was typed as the argument of a function of the library."""
     if "[float]" in kind or kind.startswith("Mapping[str, float]"):
         from vantage.measures.option_text import convert
 
@@ -170,10 +323,8 @@ class GroupedCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Writes a section for each group, in their order."""
-        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         groups = help_groups(self)
-        for title in groups.values():
-            sections.setdefault(title, [])
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *groups.values())}
         for one in self.get_params(ctx):
             if record := one.get_help_record(ctx):
                 title = "Arguments" if one.param_type_name == "argument" else groups.get(str(one.name), "Options")
@@ -190,66 +341,38 @@ def help_groups(command: Any) -> dict[str, str]:
     return groups
 
 
-def in_groups(groups: Mapping[str, str]) -> Callable[[Command], Command]:
-    """A verb whose help shows options in groups: from titles to the names of parameters, parted by spaces."""
+def _settings(*, setting: Mapping[str, str], base_url: str = "") -> Values:
+    """What an endpoint needs to know.
 
-    def decorate(command: Command) -> Command:
-        command.help_groups = {name: title for title, names in groups.items() for name in names.split()}  # type: ignore[attr-defined]
-        return command
-
-    return decorate
-
-
-def _hints(function: Callable[..., Any], received: str = "") -> dict[str, Any]:
-    """The types of a function's options; what a verb receives may have one that only a type checker imports."""
-    named = {name: kind for name, kind in function.__annotations__.items() if name not in ("return", received)}
-    names_of = vars(sys.modules[function.__module__])
-    return get_type_hints(SimpleNamespace(__annotations__=named), names_of, include_extras=True)
-
-
-with_output = shared("output", Output)
-"""A verb with `--json`, `--csv` and `--latex`, which it receives as `output`."""
-
-
-def _connection(
-    setting: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the model, such as threads=2.")
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(help="The address of an OpenAI-compatible endpoint.")] = None,
-) -> dict[str, Any]:
-    settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
+    Args:
+        setting (NAME=VALUE): A setting of the model, such as threads=2.
+        base_url: The address of an OpenAI-compatible endpoint.
+    """
+    settings: Values = {key: number(value) for key, value in setting.items()}
     return settings | ({"base_url": base_url} if base_url else {})
 
 
-with_connection = shared("connection", _connection)
-"""A verb with `--setting` and `--base-url`, which it receives as `connection`: settings of a model."""
+def _limits(carried: Carried, *, prices: Path | None = None, fallback: list[str], no_probe: bool = False) -> Values:
+    """What every run has.
 
-
-def _limits(
-    prices: Annotated[
-        Path | None,
-        typer.Option(help="A YAML file of prices per million tokens, instead of those that ship (docs/models.md)."),
-    ] = None,
-    fallback: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MODEL", help="Asked, as a rater of its own, what a model whose account fails has left open."
-        ),
-    ] = None,
-    unprobed: Annotated[
-        bool, typer.Option("--no-probe", help="Do not ask an unknown endpoint some ten short questions first.")
-    ] = False,
-    **carried: Any,
-) -> dict[str, Any]:
+    Args:
+        prices: A YAML file of prices per million tokens, instead of those that ship (docs/models.md).
+        fallback (MODEL): Asked, as a rater of its own, what a model whose account fails has left open.
+        no_probe: Do not ask an unknown endpoint some ten short questions first.
+    """
     from vantage.runs.prices import read_prices, shipped_prices
 
     known = {**shipped_prices(), **(read_prices(prices) if prices is not None else {})}
-    return {"prices": known, "fallbacks": tuple(fallback or ()), "probe": not unprobed, **_carried(**carried)}
+    return {"prices": known, "fallbacks": tuple(fallback), "probe": not no_probe, **carried}
 
 
-_carried = options_of("runs/options.py", "RunOptions", only="concurrency fail_on max_cost canary clarify")
-with_limits = shared("limits", joined(_limits, _carried))
-"""A verb with options of `RunOptions` that every run has, which it receives as `limits`."""
+Carried = Annotated[
+    Values, options_of("runs/options.py", "RunOptions", only="concurrency fail_on max_cost canary clarify")
+]
+Connection = Annotated[Values, _settings]
+"""Settings of a model, from `--setting` and `--base-url`."""
+Limits = Annotated[Values, _limits]
+"""Options of `RunOptions` that every run has."""
 
 
 def number(text: str) -> int | float | str:

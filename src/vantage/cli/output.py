@@ -20,31 +20,14 @@ if TYPE_CHECKING:
 
     from vantage.measures import View
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")]
-Latex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")]
-
 
 def print_json(data: Any) -> None:
     """Plain data as JSON; what JSON cannot say (NaN, infinities) becomes null."""
     sys.stdout.write(as_json(data, indent=2) + "\n")
 
 
-def print_rows(
-    rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: str = "", empty: str = "", hint: str = ""
-) -> None:
-    """Rows for people, with a hint below them or a sentence where there are none, or as one JSON array of objects."""
-    if as_json:
-        print_json(list(rows))
-    elif empty and not rows:
-        typer.echo(empty)
-    else:
-        _print_table(rows, title)
-        if hint:
-            typer.echo(f"\n{hint}")
-
-
-def _print_table(rows: Sequence[dict[str, Any]], title: str) -> None:
+def print_rows(rows: Sequence[dict[str, Any]], title: str = "") -> None:
+    """Rows as a table for people; one that does not fit is told row by row."""
     from rich.console import Console
     from rich.measure import Measurement
     from rich.table import Table
@@ -83,14 +66,16 @@ def _cell(name: str, value: Any) -> str:
     return p_value(value) if chance else show(value)
 
 
-def print_frame(frame: pl.DataFrame, *, shown: Sequence[str] = (), title: str = "") -> None:
-    """A result table for people; of the columns `shown`, those that there are."""
-    print_rows(frame.select([name for name in shown or frame.columns if name in frame.columns]).to_dicts(), title=title)
+def print_frame(frame: pl.DataFrame, *, title: str = "", space: bool = False) -> None:
+    """A table with a title, and a line of space below it."""
+    print_rows(frame.to_dicts(), title)
+    if space:
+        typer.echo("")
 
 
-def print_tables(frames: Mapping[str, pl.DataFrame], **further: Any) -> None:
-    """Tables by their names, and what else there is to say, as one JSON object."""
-    print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, **further})
+def tables(frames: Mapping[str, pl.DataFrame], **further: Any) -> dict[str, Any]:
+    """Tables by their names, and what else there is to say, as plain data."""
+    return {**{name: frame.to_dicts() for name, frame in frames.items()}, **further}
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
@@ -99,42 +84,89 @@ def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
         typer.echo(line, err=err)
 
 
-def say(data: Any, text: str, *, as_json: bool) -> None:
-    """What was done: plain data as JSON, or a text for people."""
-    if as_json:
-        print_json(data)
-    else:
-        typer.echo(text)
+class VerbResult:
+    """What a verb answers: plain data for `--json`; for people lines, rows of tables, and functions that print.
+
+    An error is raised after what is printed.
+    """
+
+    def __init__(self, data: Any, *shown: Any, code: int = 0, error: InputError | None = None) -> None:
+        self.data, self.shown, self.code, self.error = data, shown, code, error
+
+    def print(self, output: Output) -> None:
+        """Prints the answer; an exit code ends the command."""
+        if output.json:
+            print_json(self.data() if callable(self.data) else self.data)
+        else:
+            self.print_shown(output)
+        if self.error is not None:
+            raise self.error
+        if self.code:
+            raise typer.Exit(self.code)
+
+    def print_shown(self, output: Output) -> None:
+        """Prints what people read."""
+        for one in self.shown:
+            if callable(one):
+                one()
+            elif isinstance(one, str):
+                typer.echo(one)
+            else:
+                print_rows(one)
 
 
-@dataclass(frozen=True, slots=True)
+class VerbTable(VerbResult):
+    """A result table, also as CSV and LaTeX; `hidden` columns are left out for people and kept in the data."""
+
+    def __init__(
+        self, frame: pl.DataFrame, *shown: Any, hidden: Sequence[str] = (), data: Any = None, code: int = 0
+    ) -> None:
+        self.frame, self.seen = frame, frame.drop(hidden, strict=False)
+        super().__init__(data or frame.to_dicts, *(shown or (self.seen.to_dicts(),)), code=code)
+
+    def print_shown(self, output: Output) -> None:
+        """Prints the table in the form asked for."""
+        if output.csv:
+            from vantage.corpora.writers import csv_text
+
+            sys.stdout.write(csv_text(self.frame))
+        elif output.latex:
+            from vantage.report.latex import latex
+
+            sys.stdout.write(latex(self.seen))
+        else:
+            super().print_shown(output)
+
+
+def listed(rows: Sequence[dict[str, Any]], *, empty: str = "", hint: str = "") -> VerbResult:
+    """Rows, with a hint below them or a sentence where there are none."""
+    if empty and not rows:
+        return VerbResult([], empty)
+    return VerbResult(rows, rows, *([f"\n{hint}"] if hint else ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """How a result is printed: for people, or as JSON, CSV or LaTeX."""
+    """How a result is printed: for people, or as JSON, CSV or LaTeX.
 
-    json: Json = False
-    csv: Csv = False
-    latex: Latex = False
+    Args:
+        json: Print JSON and nothing else.
+        csv: Print CSV and nothing else.
+        latex: Print a LaTeX table (booktabs).
+    """
+
+    json: bool = False
+    csv: bool = False
+    latex: bool = False
 
     @property
     def data(self) -> bool:
         """Whether it is printed for other programs."""
         return self.json or self.csv or self.latex
 
-    def print(self, frame: pl.DataFrame, hidden: Sequence[str] = ()) -> None:
-        """Prints a result; `hidden` columns are left out for people and kept in the data."""
-        shown = frame.drop(hidden, strict=False)
-        if self.json:
-            print_json(frame.to_dicts())
-        elif self.csv:
-            from vantage.corpora.writers import csv_text
 
-            sys.stdout.write(csv_text(frame))
-        elif self.latex:
-            from vantage.report.latex import latex
-
-            sys.stdout.write(latex(shown))
-        else:
-            print_frame(shown)
+Printed = Annotated[Output, Output]
+"""The form in which a verb prints that does so itself."""
 
 
 def write_figure(chart: str, frame: pl.DataFrame, options: Mapping[str, Any], path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from vantage.cli.output import print_json, print_rows, printable
+from vantage.cli.output import VerbResult, print_rows, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -61,7 +61,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
 
 
-def _bars(*statuses: str, quiet: bool = False) -> Bars:
+def _bars(*statuses: str) -> Bars:
     """Progress bars on standard error, with further fields of a task."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -69,13 +69,13 @@ def _bars(*statuses: str, quiet: bool = False) -> Bars:
 
     first, *rest = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", *statuses))
     columns = (first, BarColumn(), MofNCompleteColumn(), *rest, TimeRemainingColumn())
-    return Bars(*columns, console=Console(stderr=True), transient=True, disable=quiet)
+    return Bars(*columns, console=Console(stderr=True), transient=True)
 
 
 @contextmanager
-def working(*, quiet: bool = False) -> Iterator[Progress]:
+def working() -> Iterator[Progress]:
     """Progress bars, one for each step that is under way."""
-    with _bars(quiet=quiet) as bars:
+    with _bars() as bars:
 
         @contextmanager
         def step(title: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
@@ -86,6 +86,14 @@ def working(*, quiet: bool = False) -> Iterator[Progress]:
                 bars.remove_task(task)
 
         yield step
+
+
+@contextmanager
+def moving(title: str) -> Iterator[Callable[[int, int | None], None]]:
+    """A bar for as long as the block lasts; call what it gives with what is done, and of how much."""
+    with _bars() as bars:
+        task = bars.add_task(printable(title), total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
 @contextmanager
@@ -132,19 +140,14 @@ def resumable() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
-    """Says what was found and where it is."""
-    if as_json:
-        findings = [
-            {"finding": one.text, "evidence": [asdict(part) for part in one.evidence]} for one in report.result.findings
-        ]
-        summary = {"report": str(out / "report.html"), "findings": findings, "warnings": list(report.result.warnings)}
-        print_json(
-            {**summary, "missing": report.record.missing, "tables": [table.name for table in report.result.tables]}
-        )
-        return
-    for place, finding in enumerate(report.result.findings, 1):
-        typer.echo(f"{place}. {printable(finding.text)}")
-    for sentence in [*report.record.missing, *report.result.warnings]:
-        typer.echo(f"\n• {printable(sentence)}")
-    typer.echo(f"\nThe report: {out / 'report.html'}")
+def reported(report: Report, out: Path) -> VerbResult:
+    """What was found and where it is."""
+    result, missing = report.result, report.record.missing
+    findings = [{"finding": one.text, "evidence": [asdict(part) for part in one.evidence]} for one in result.findings]
+    about = {"warnings": list(result.warnings), "missing": missing, "tables": [table.name for table in result.tables]}
+    return VerbResult(
+        {"report": str(out / "report.html"), "findings": findings, **about},
+        *(f"{place}. {printable(finding.text)}" for place, finding in enumerate(result.findings, 1)),
+        *(f"\n• {printable(sentence)}" for sentence in [*missing, *result.warnings]),
+        f"\nThe report: {out / 'report.html'}",
+    )

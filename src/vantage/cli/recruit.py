@@ -5,162 +5,188 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from vantage.cli.output import Json, print_json, print_rows
+from vantage.cli.options import VerbGroup
+from vantage.cli.output import VerbResult, print_lines
 from vantage.errors import InputError
 from vantage.recruit.base import PaymentRequest, cents
 
 if TYPE_CHECKING:
-    from vantage.collect import AnnotationStudy
+    from vantage.collect import AnnotationStudy, StudyService
     from vantage.recruit.base import Recruited
     from vantage.recruit.on_prolific import ProlificRecruiter
 
-app = typer.Typer(
-    help="Recruit participants of a study file, and pay them.", rich_markup_mode=None, no_args_is_help=True
-)
-
-StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file with 'recruitment.offer'.")]
-Database = Annotated[str | None, typer.Option("--database", metavar="URL", help="As for vantage collect serve.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
-Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Submissions, by their ids on the platform.")]
+app = VerbGroup("Recruit participants of a study file, and pay them.")
 
 
-@app.command()
-def create(study: StudyFile, database: Database = None, as_json: Json = False) -> None:
+@dataclass(frozen=True, slots=True)
+class Recruitment:
+    """A study that has an offer.
+
+    Args:
+        study: A study file with 'recruitment.offer'.
+        database (URL): As for vantage collect serve.
+    """
+
+    study: Path
+    _: KW_ONLY
+    database: str | None = None
+
+    def service(self) -> closing[StudyService]:
+        """The study with its database opened."""
+        from vantage.collect import StudyService
+
+        return closing(StudyService(read_study(self.study, None, self.database), self.database))
+
+    @contextmanager
+    def recruiter(self) -> Iterator[ProlificRecruiter]:
+        """The study at its platform."""
+        from vantage.recruit.on_prolific import recruiter
+
+        with self.service() as service, closing(recruiter(service)) as one:
+            yield one
+
+    def carry_out(self, request: PaymentRequest, yes: bool) -> VerbResult:
+        """Shows a plan, asks, and carries out exactly what was shown."""
+        with self.recruiter() as one:
+            plan = one.plan(request)
+            lines = []
+            for one_ in plan.lines:
+                who = " ".join(filter(None, (one_.submission, one_.rater, one_.note)))
+                lines.append(f"  {who}: {_money(one_.amount, plan.currency)}")
+            if lines and not yes:
+                # What is confirmed is read before; in scripts it comes with the result.
+                print_lines(lines, err=True)
+                asked = ASKED[request.act].format(n=len(lines))
+                _confirm(f"{asked}, {_money(plan.total, plan.currency)} in total?", yes)
+            paid = one.carry_out(plan)
+        refused = None
+        if paid.refused:
+            why = "; ".join(f"{who}: {reason.rstrip('.')}" for who, reason in paid.refused.items())
+            refused = InputError(f"Not done for {len(paid.refused)} of {len(lines)} ({why})", remedy="see the status")
+        now = f"{len(paid.paid)} {DONE[request.act]} now ({_money(paid.amount, plan.currency)})"
+        waiting = f"Not confirmed by the platform yet, and not paid again: {', '.join(paid.unconfirmed)}"
+        return VerbResult(
+            {"plan": asdict(plan), "total": plan.total, **asdict(paid)},
+            *(lines if yes else ()),
+            f"{now}, {len(paid.before)} before",
+            *([waiting] if paid.unconfirmed else ()),
+            error=refused,
+        )
+
+
+Chosen = Annotated[Recruitment, Recruitment]
+
+
+@app.verb
+def create(chosen: Chosen) -> VerbResult:
     """Set up a draft from the study file; nobody sees it yet."""
-    with _recruiter(study, database) as one:
-        _show(one.create(), as_json=as_json)
+    with chosen.recruiter() as one:
+        return _state(one.create())
 
 
-@app.command()
-def publish(
-    study: StudyFile,
-    yes: Yes = False,
-    database: Database = None,
-    as_json: Json = False,
-) -> None:
+@app.verb
+def publish(chosen: Chosen, *, yes: bool = False) -> VerbResult:
     """Publish the draft, after a confirmation of what its places cost."""
-    with _recruiter(study, database) as one:
-        _carry_out(one, PaymentRequest("publish"), yes, as_json=as_json)
+    return chosen.carry_out(PaymentRequest("publish"), yes)
 
 
-@app.command()
-def status(study: StudyFile, database: Database = None, as_json: Json = False) -> None:
+@app.verb
+def status(chosen: Chosen) -> VerbResult:
     """Show the state; returned and timed-out submissions free their seats."""
-    with _recruiter(study, database) as one:
+    with chosen.recruiter() as one:
         state = one.state()
-        proposals = one.proposals() if state.study else []
-    _show(state, as_json=as_json, proposals=[asdict(proposal) for proposal in proposals])
+        return _state(state, [asdict(proposal) for proposal in one.proposals()] if state.study else [])
 
 
-@app.command("top-up")
-def top_up(
-    study: StudyFile,
-    yes: Yes = False,
-    database: Database = None,
-    as_json: Json = False,
-) -> None:
+@app.verb
+def top_up(chosen: Chosen, *, yes: bool = False) -> VerbResult:
     """Offer as many more places as open seats need."""
-    with _recruiter(study, database) as one:
-        _carry_out(one, PaymentRequest("top-up"), yes, as_json=as_json)
+    return chosen.carry_out(PaymentRequest("top-up"), yes)
 
 
-@app.command()
-def approve(study: StudyFile, yes: Yes = False, database: Database = None, as_json: Json = False) -> None:
+@app.verb
+def approve(chosen: Chosen, *, yes: bool = False) -> VerbResult:
     """Approve and pay those who finished; those who failed checks wait for you."""
-    with _recruiter(study, database) as one:
-        _carry_out(one, PaymentRequest("approve"), yes, as_json=as_json)
+    return chosen.carry_out(PaymentRequest("approve"), yes)
 
 
-@app.command()
+@app.verb
 def reject(
-    study: StudyFile,
-    submissions: Ids,
-    reason: Annotated[str, typer.Option(help="What the participant reads; at least 100 characters.")],
-    category: Annotated[str, typer.Option(help="Prolific's category, such as FAILED_CHECK.")] = "OTHER",
-    yes: Yes = False,
-    database: Database = None,
-    as_json: Json = False,
-) -> None:
-    """Reject submissions that you name, with a reason; they are not paid, and their answers are excluded."""
-    with _recruiter(study, database) as one:
-        request = PaymentRequest("reject", dict.fromkeys(submissions, 0), category=category, reason=reason)
-        _carry_out(one, request, yes, as_json=as_json)
+    chosen: Chosen, submissions: list[str], *, reason: str, category: str = "OTHER", yes: bool = False
+) -> VerbResult:
+    """Reject submissions that you name, with a reason; they are not paid, and their answers are excluded.
+
+    Args:
+        reason: What the participant reads; at least 100 characters.
+        category: Prolific's category, such as FAILED_CHECK.
+    """
+    named = dict.fromkeys(submissions, 0)
+    return chosen.carry_out(PaymentRequest("reject", named, category=category, reason=reason), yes)
 
 
-@app.command()
+@app.verb
 def bonus(
-    study: StudyFile,
-    submissions: Ids,
-    amount: Annotated[str, typer.Option(help="What each gets, in the study's currency.")],
-    name: Annotated[str, typer.Option(help="What it is for; the same name is paid to nobody twice.")],
-    resend: Annotated[
-        bool, typer.Option("--resend", help="Pay again what you have seen was not paid, though it was sent.")
-    ] = False,
-    yes: Yes = False,
-    database: Database = None,
-    as_json: Json = False,
-) -> None:
-    """Pay a bonus to submissions that you name, and to nobody else."""
-    with _recruiter(study, database) as one:
-        request = PaymentRequest("bonus", dict.fromkeys(submissions, cents(amount)), name, resend)
-        _carry_out(one, request, yes, as_json=as_json)
+    chosen: Chosen, submissions: list[str], *, amount: str, name: str, resend: bool = False, yes: bool = False
+) -> VerbResult:
+    """Pay a bonus to submissions that you name, and to nobody else.
+
+    Args:
+        amount: What each gets, in the study's currency.
+        name: What it is for; the same name is paid to nobody twice.
+        resend: Pay again what you have seen was not paid, though it was sent.
+    """
+    return chosen.carry_out(PaymentRequest("bonus", dict.fromkeys(submissions, cents(amount)), name, resend), yes)
 
 
-@app.command()
-def cancel(
-    study: StudyFile,
-    keys: Annotated[list[str], typer.Argument(metavar="KEY…", help="Entries of the ledger, as status lists them.")],
-    yes: Yes = False,
-    database: Database = None,
-) -> None:
-    """Give up payments that were begun and have no end, when the platform shows that they were not made."""
-    with _recruiter(study, database) as one:
+@app.verb
+def cancel(chosen: Chosen, keys: list[str], *, yes: bool = False) -> None:
+    """Give up payments that were begun and have no end, when the platform shows that they were not made.
+
+    Args:
+        keys (KEY…): Entries of the ledger, as status lists them.
+    """
+    with chosen.recruiter() as one:
         _confirm(f"Give up {', '.join(keys)}? Nothing is paid or taken back.", yes)
         one.cancel(keys)
     typer.echo(f"{len(keys)} cancelled")
 
 
-@app.command()
-def stop(study: StudyFile, yes: Yes = False, database: Database = None, as_json: Json = False) -> None:
+@app.verb
+def stop(chosen: Chosen, *, yes: bool = False) -> VerbResult:
     """Stop recruiting; those at work may finish."""
-    with _recruiter(study, database) as one:
+    with chosen.recruiter() as one:
         _confirm("Stop recruiting?", yes)
-        _show(one.stop(), as_json=as_json)
+        return _state(one.stop())
 
 
-@app.command()
-def ledger(study: StudyFile, database: Database = None, as_json: Json = False) -> None:
+@app.verb
+def ledger(chosen: Chosen) -> VerbResult:
     """Print every entry of the ledger."""
-    from vantage.collect import StudyService
     from vantage.recruit.ledger import RecruitmentLedger
 
-    with closing(StudyService(read_study(study, None, database), database)) as service:
+    with chosen.service() as service:
         entries = [asdict(entry) for entry in RecruitmentLedger(service.database.private.sql).all()]
-    if as_json:
-        print_json(entries)
-    else:
-        short = ("act", "state", "submission", "amount", "currency", "key")
-        print_rows([{name: entry[name] for name in short} for entry in entries])
+    short = ("act", "state", "submission", "amount", "currency", "key")
+    return VerbResult(entries, [{name: entry[name] for name in short} for entry in entries])
 
 
-@app.command()
-def link(
-    study: StudyFile,
-    platform_id: Annotated[str, typer.Argument(metavar="ID", help="The person's id on the platform.")],
-    database: Database = None,
-) -> None:
-    """Print a link with which somebody can continue who lost theirs, or who was kept out."""
-    from vantage.collect import StudyService
+@app.verb
+def link(chosen: Chosen, platform_id: str) -> None:
+    """Print a link with which somebody can continue who lost theirs, or who was kept out.
+
+    Args:
+        platform_id (ID): The person's id on the platform.
+    """
     from vantage.recruit.draft import offer_of
     from vantage.recruit.visitors import new_link
 
-    with closing(StudyService(read_study(study, None, database), database)) as service:
+    with chosen.service() as service:
         typer.echo(new_link(service, platform_id, offer_of(service.study).url))
 
 
@@ -174,16 +200,6 @@ def read_study(file: Path, folder: Path | None, database: str | None) -> Annotat
     return study
 
 
-@contextmanager
-def _recruiter(file: Path, database: str | None) -> Iterator[ProlificRecruiter]:
-    from vantage.collect import StudyService
-    from vantage.recruit.on_prolific import recruiter
-
-    study = read_study(file, None, database)
-    with closing(StudyService(study, database)) as service, closing(recruiter(service)) as one:
-        yield one
-
-
 def _confirm(question: str, yes: bool) -> None:
     if yes:
         return
@@ -192,53 +208,33 @@ def _confirm(question: str, yes: bool) -> None:
     typer.confirm(question, abort=True)
 
 
-def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, object]] | None = None) -> None:
+def _state(state: Recruited, proposals: list[dict[str, object]] | None = None) -> VerbResult:
     facts = {**asdict(state), **({} if proposals is None else {"proposals": proposals})}
-    if as_json:
-        print_json(facts)
-        return
-    amounts = {name: f"{facts[name] / 100:.2f} {state.currency}" for name in ("reward", "paid", "bonuses", "fees")}
+    amounts = {name: _money(facts[name], state.currency) for name in ("reward", "paid", "bonuses", "fees")}
     counts = ", ".join(f"{count} {name.lower()}" for name, count in state.submissions.items()) or "none"
     numbers = {name: facts[name] for name in ("status", "study", "places", "finished", "open_batches")}
     hourly = {} if state.hourly is None else {"paid_per_hour": f"{state.hourly:.2f} {state.currency}"}
-    print_rows([{"platform": state.platform, **numbers, "submissions": counts, **amounts, **hourly}])
-    for key in state.unconfirmed:
-        typer.echo(f"Begun, and not confirmed by the platform yet (cancel it if it was not made): {key}")
-    for difference in state.differences:
-        typer.echo(f"Different from the ledger: {difference}")
-    if proposals:
-        typer.echo("\nPeople to look at; nobody is rejected automatically:")
-        print_rows(proposals)
+    return VerbResult(
+        facts,
+        [{"platform": state.platform, **numbers, "submissions": counts, **amounts, **hourly}],
+        *(
+            f"Begun, and not confirmed by the platform yet (cancel it if it was not made): {k}"
+            for k in state.unconfirmed
+        ),
+        *(f"Different from the ledger: {difference}" for difference in state.differences),
+        *(["\nPeople to look at; nobody is rejected automatically:", proposals] if proposals else ()),
+    )
 
 
-def _carry_out(one: ProlificRecruiter, request: PaymentRequest, yes: bool, *, as_json: bool) -> None:
-    """Shows a plan, asks, and carries out exactly what was shown."""
-    plan = one.plan(request)
-    if not as_json:
-        for line in plan.lines:
-            who = " ".join(part for part in (line.submission, line.rater, line.note) if part)
-            typer.echo(f"  {who}: {line.amount / 100:.2f} {plan.currency}")
-    if plan.lines:
-        total = f"{plan.total / 100:.2f} {plan.currency}"
-        _confirm(f"{_ASKED[request.act].format(n=len(plan.lines))}, {total} in total?", yes)
-    paid = one.carry_out(plan)
-    if as_json:
-        print_json({"plan": asdict(plan), "total": plan.total, **asdict(paid)})
-    else:
-        now = f"{len(paid.paid)} {_DONE[request.act]} now ({paid.amount / 100:.2f} {plan.currency})"
-        typer.echo(f"{now}, {len(paid.before)} before")
-        if paid.unconfirmed:
-            typer.echo(f"Not confirmed by the platform yet, and not paid again: {', '.join(paid.unconfirmed)}")
-    if paid.refused:
-        why = "; ".join(f"{who}: {reason.rstrip('.')}" for who, reason in paid.refused.items())
-        raise InputError(f"Not done for {len(paid.refused)} of {len(plan.lines)} ({why})", remedy="see the status")
+def _money(amount: int, currency: str) -> str:
+    return f"{amount / 100:.2f} {currency}"
 
 
-_ASKED = {
+ASKED: Final = {
     "publish": "Publish the study with these places",
     "top-up": "Offer these places",
     "approve": "Approve and pay these {n} submissions",
     "bonus": "Pay these {n} bonuses",
     "reject": "Reject these {n} submissions, which are then not paid",
 }
-_DONE = {"publish": "published", "top-up": "topped up", "approve": "paid", "bonus": "paid", "reject": "rejected"}
+DONE: Final = {"publish": "published", "top-up": "topped up", "approve": "paid", "bonus": "paid", "reject": "rejected"}

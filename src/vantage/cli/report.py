@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 import vantage
-from vantage.cli.corpora import Where, filtered, with_disclosure
-from vantage.cli.options import TO
-from vantage.cli.output import Json
-from vantage.cli.progress import finished
+from vantage.cli.corpora import Disclosure, filtered
+from vantage.cli.output import VerbResult
+from vantage.cli.progress import reported
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,42 +22,37 @@ if TYPE_CHECKING:
 
 
 def report(
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER", help="A study's folder, or a corpus folder.")
-    ] = None,
-    compare: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option("--compare", metavar="A B", help="Two corpora or two study folders, side by side."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(*TO, help="Where to write: a folder; with --compare it is comparison/."),
-    ] = None,
-    robust: Annotated[bool, typer.Option("--robust", help="Add a specification curve for each primary claim.")] = False,
-    plan: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A frozen plan: say what is as planned, and what is not.")
-    ] = None,
-    explorer: Annotated[
-        bool,
-        typer.Option("--explorer", help="Add explorer.html, with all judgments, to which the page's numbers lead."),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Random seed of the intervals in the report on a corpus.")] = 0,
-    as_json: Json = False,
-) -> None:
+    folder: Path | None = None,
+    *,
+    compare: tuple[Path, Path] | None = None,
+    to: Path | None = None,
+    robust: bool = False,
+    plan: Path | None = None,
+    explorer: bool = False,
+    seed: int = 0,
+) -> VerbResult:
     """Write the report on a corpus: what was collected, how far people agree, who differs, whom to look at.
 
     It is written to FOLDER/report. The report of a study's folder is written again from what is stored: nothing is
     asked or measured.
+
+    Args:
+        folder: A study's folder, or a corpus folder.
+        compare (A B): Two corpora or two study folders, side by side.
+        to: Where to write: a folder; with --compare it is comparison/.
+        robust: Add a specification curve for each primary claim.
+        plan (FILE): A frozen plan: say what is as planned, and what is not.
+        explorer: Add explorer.html, with all judgments, to which the page's numbers lead.
+        seed: Random seed of the intervals in the report on a corpus.
     """
     if compare is not None:
         if folder is not None:
             raise InputError("--compare takes exactly two folders", remedy="run: vantage report --compare A B")
         from vantage.report.compare import compare as compared
 
-        made, place = compared(*compare, seed=seed), out or Path("comparison")
+        made, place = compared(*compare, seed=seed), to or Path("comparison")
         made.write(place)
-        finished(made, place, as_json=as_json)
-        return
+        return reported(made, place)
     if folder is None:
         raise InputError("no folder given", remedy="run: vantage report FOLDER")
     from vantage.corpora.storage import is_corpus
@@ -67,23 +61,22 @@ def report(
     from vantage.studies.running import redraw
 
     if is_report(folder):
-        if out is not None:
+        if to is not None:
             raise InputError("a study's report is drawn again in its own folder", remedy="leave --to out")
         made = redraw(folder)
         if robust or plan is not None or explorer:
             corpus = vantage.Corpus.read(folder / "corpus")
             made = _explored(_varied(made, corpus, robust, plan, seed), corpus, explorer, seed)
             made.write(folder)
-        finished(made, folder, as_json=as_json)
-    elif is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
-        corpus, place = vantage.Corpus.read(folder), out or folder / "report"
+        return reported(made, folder)
+    if is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
+        corpus, place = vantage.Corpus.read(folder), to or folder / "report"
         made = _varied(corpus_report(corpus, seed=seed), corpus, robust, plan, seed)
         _explored(made, corpus, explorer, seed).write(place)
-        finished(made, place, as_json=as_json)
-    else:
-        neither = "there is neither a study nor a corpus in this folder"
-        problem = neither if folder.is_dir() else "there is no such folder"
-        raise InputError(problem, file=folder, remedy="name a folder left by vantage study or vantage corpora import")
+        return reported(made, place)
+    neither = "there is neither a study nor a corpus in this folder"
+    problem = neither if folder.is_dir() else "there is no such folder"
+    raise InputError(problem, file=folder, remedy="name a folder left by vantage study or vantage corpora import")
 
 
 def _varied(made: Report, corpus: vantage.Corpus, robust: bool, plan: Path | None, seed: int) -> Report:
@@ -106,43 +99,41 @@ def _explored(made: Report, corpus: vantage.Corpus, explorer: bool, seed: int) -
     return replace(made, explorer=export(Explorer([], lambda: guarded), seed=seed))
 
 
-def card(
-    folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")],
-    question: Annotated[str, typer.Option(help="The question; without it the first with several answers.")] = "",
-    out: Annotated[Path | None, typer.Option(*TO, help="The picture (NAME-card.png beside the corpus).")] = None,
-) -> None:
+def card(corpus: Path, *, question: str = "", to: Path | None = None) -> None:
     """One picture of a corpus for a slide or a post: the Spectrum, one sentence and the source (1200 × 630 pixels).
 
     Texts of items whose column `hidden` is true are not named.
+
+    Args:
+        question: The question; without it the first with several answers.
+        to: The picture (NAME-card.png beside the corpus).
     """
     from vantage.report import write_card
 
-    corpus = vantage.Corpus.read(folder)
-    place = out or folder.resolve().with_name(f"{folder.resolve().name}-card.png")
-    typer.echo(f"{write_card(corpus, place, question)}\nThe picture: {place}")
+    place = to or corpus.resolve().with_name(f"{corpus.resolve().name}-card.png")
+    typer.echo(f"{write_card(vantage.Corpus.read(corpus), place, question)}\nThe picture: {place}")
 
 
-@with_disclosure
 def view(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH…",
-            help="Corpus folders, run stores, study folders, collect files, ROBUST_PAGE#NUMBER or PATH#/ADDRESS.",
-        ),
-    ],
-    disclosure: dict[str, Any],
-    port: Annotated[int, typer.Option(help="The port, on this machine only; 0 takes a free one.")] = 0,
-    export: Annotated[
-        Path | None, typer.Option("--export", metavar="FILE.html", help="Write one self-contained file and exit.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed, where the file holds a sample.")] = 0,
-    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
-    where: Where = None,
+    paths: list[Path],
+    *,
+    disclosure: Disclosure,
+    port: int = 0,
+    export: Path | None = None,
+    seed: int = 0,
+    open_: bool = True,
+    where: list[str],
 ) -> None:
-    """Look at every judgment: the Spectrum, items, raters, comparisons, maps and calls.
+    """Look at every judgment: items, raters, comparisons, measures, runs and maps.
 
     The page follows a run or a study that is under way. Nobody else can open it: the link works once, on this machine.
+
+    Args:
+        paths (PATH…): Corpus folders, run stores, study folders, collect files, ROBUST_PAGE#NUMBER or PATH#/ADDRESS.
+        port: The port, on this machine only; 0 takes a free one.
+        export (FILE.html): Write one self-contained file and exit.
+        seed: Random seed, where the file holds a sample.
+        open_: Open the browser.
     """
     from vantage.view.explorer import Explorer
     from vantage.view.opening import open_paths
@@ -152,7 +143,7 @@ def view(
         from vantage.robust import specification_at
 
         folder, conditions = specification_at(Path(page), int(number))
-        paths, where = [folder], [*conditions, *(where or [])]
+        paths, where = [folder], [*conditions, *where]
     last, mark, place = str(paths[-1]).partition("#/")
     at = f"#/{place}" if mark else ""
     paths = [*paths[:-1], Path(last)] if mark else paths

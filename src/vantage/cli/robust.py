@@ -8,52 +8,43 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
-from vantage.cli.corpora import Where, conditions, filtered
-from vantage.cli.options import TO, Seed, pairs, with_output
-from vantage.cli.output import Output, print_frame, print_json, print_lines, write_figure
+from vantage.cli.corpora import conditions, filtered
+from vantage.cli.options import pairs
+from vantage.cli.output import VerbTable, print_frame, tables, write_figure
 from vantage.cli.progress import working
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.robust import Conclusion, FrozenPlan, Universe
 
-Claim = Annotated[
-    str, typer.Argument(metavar="CLAIM", help="A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan.")
-]
-Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")]
-Limit = Annotated[float, typer.Option(help="The risk of a wrong conclusion that is accepted.")]
-Reference = Annotated[
-    float | None, typer.Option(help="What the estimate is compared with; that of the measure by default.")
-]
-Row = Annotated[
-    list[str] | None, typer.Option("--row", metavar="COLUMN=VALUE", help="Which row of the result; may be repeated.")
-]
-Declared = Annotated[Path | None, typer.Option("--universe", metavar="FILE", help="A YAML file with the choices.")]
-Vary = Annotated[
-    list[str] | None,
-    typer.Option("--vary", metavar="NAME[=VALUE,…]", help="An option or a column to vary; may be repeated."),
-]
+
+def _narrowed(*, reference: float | None = None, row: list[str], where: list[str]) -> dict[str, Any]:
+    """What of a measure's result is claimed.
+
+    Args:
+        reference: What the estimate is compared with; that of the measure by default.
+        row (COLUMN=VALUE): Which row of the result; may be repeated.
+    """
+    return {"reference": reference, "row": row, "where": where}
 
 
-@with_output
+Narrowed = Annotated[dict[str, Any], _narrowed]
+
+
 def robust(
     context: typer.Context,
-    output: Output,
-    claim: Claim,
-    folder: Folder,
-    reference: Reference = None,
-    row: Row = None,
-    universe: Declared = None,
-    vary: Vary = None,
-    most: Annotated[
-        int, typer.Option(help="How many specifications at most; of more a sample is drawn.", min=2)
-    ] = 1000,
-    limit: Limit = 0.05,
-    figure: Annotated[Path | None, typer.Option(help="Where to draw the curve: .svg, .pdf or .png.")] = None,
-    out: Annotated[Path | None, typer.Option(*TO, help="A folder for a page with all tables and the figure.")] = None,
-    seed: Seed = 0,
-    where: Where = None,
-) -> None:
+    claim: str,
+    corpus: Path,
+    *,
+    narrowed: Narrowed,
+    universe: Path | None = None,
+    vary: list[str],
+    most: Annotated[int, typer.Option(min=2)] = 1000,
+    limit: float = 0.05,
+    figure: Path | None = None,
+    to: Path | None = None,
+    seed: int = 0,
+) -> VerbTable:
     """Recompute a claim over all reasonable choices: the specification curve, what matters, and one joint test.
 
     A claim is a measure with its options, a row of a report's ledger, or a frozen plan. For example:
@@ -61,87 +52,85 @@ def robust(
     vantage robust mean CORPUS --between era --values new,old --where question=trust
 
     vantage robust "REPORT#3" CORPUS --figure curve.svg
+
+    Args:
+        most: How many specifications at most; of more a sample is drawn.
+        figure: Where to draw the curve: .svg, .pdf or .png.
+        to: A folder for a page with all tables and the figure.
     """
     from vantage.robust import curve, risk_sentences, risks, robust_report, sentences
     from vantage.robust import robust as multiverse
 
-    corpus, conclusion, plan = claimed(claim, folder, context.args, where, row, reference)
-    wanted = universe_of(conclusion, corpus, universe, vary, plan)
-    total = min(most, wanted.size)
-    with working(quiet=output.data) as progress, progress("Specifications", total) as advance:
-        made = multiverse(corpus, conclusion, wanted, most=most, seed=seed, advance=advance, folder=str(folder))
-    risk = risks(corpus, conclusion, limit=limit, seed=seed)
-    lines = [*(plan.deviations(made, corpus) if plan is not None else ()), *sentences(made)]
+    read, conclusion, plan = claimed(claim, corpus, context.args, **narrowed)
+    wanted = universe_of(conclusion, read, universe, vary, plan)
+    with working() as progress, progress("Specifications", min(most, wanted.size)) as advance:
+        made = multiverse(read, conclusion, wanted, most=most, seed=seed, advance=advance, folder=str(corpus))
+    risk = risks(read, conclusion, limit=limit, seed=seed)
+    lines = [*(plan.deviations(made, read) if plan is not None else ()), *sentences(made)]
     lines += risk_sentences(risk) if risk is not None else []
     if figure is not None:
         drawn = curve(made)
         write_figure(drawn.chart, drawn.data, drawn.options, figure)
-    if out is not None:
-        page = robust_report(made, corpus, risk, plan, seed).write(out)
-        typer.echo(f"The page is {page}.", err=True)
-    if output.json:
-        joint = None if made.joint is None else vars(made.joint)
-        tables = {"specifications": made.specifications, "importance": made.importance, "rules": made.rules}
-        plain = {name: frame.to_dicts() for name, frame in tables.items()}
-        table = [] if risk is None else risk.table.to_dicts()
-        print_json({"claim": conclusion.model_dump(), **plain, "joint": joint, "risks": table, "sentences": lines})
-    elif output.data:
-        output.print(made.specifications)
-    else:
-        shown = ["decision", "alternatives", "share", "share_low", "share_high", "overturns", "alone"]
-        print_frame(made.importance, shown=shown, title="Which choice matters how much")
+    if to is not None:
+        typer.echo(f"The page is {robust_report(made, read, risk, plan, seed).write(to)}.", err=True)
+    frames = {"specifications": made.specifications, "importance": made.importance, "rules": made.rules}
+    joint, table = (None if made.joint is None else vars(made.joint)), [] if risk is None else risk.table.to_dicts()
+
+    def shown() -> None:
+        columns = ["decision", "alternatives", "share", "share_low", "share_high", "overturns", "alone"]
+        print_frame(made.importance.select(columns), title="Which choice matters how much")
         if len(made.rules):
             print_frame(made.rules, title="\nExcluded by rule")
         if risk is not None:
-            print_frame(
-                risk.table[[one.name for one in risk.table if one.null_count() < len(one)]],
-                title="\nModels beside people",
-            )
-        print_lines(["", *lines])
+            known = [one.name for one in risk.table if one.null_count() < len(one)]
+            print_frame(risk.table[known], title="\nModels beside people")
+
+    data = tables(frames, joint=joint, risks=table, sentences=lines)
+    return VerbTable(made.specifications, shown, "", *lines, data={"claim": conclusion.model_dump(), **data})
 
 
-@with_output
 def plan_risk(
     context: typer.Context,
-    output: Output,
-    claim: Claim,
-    folder: Folder,
-    limit: Limit = 0.05,
-    price: Annotated[float, typer.Option(help="What one answer costs.")] = 1.0,
-    reference: Reference = None,
-    row: Row = None,
-    seed: Seed = 0,
-    where: Where = None,
-) -> None:
+    claim: str,
+    corpus: Path,
+    *,
+    narrowed: Narrowed,
+    limit: float = 0.05,
+    price: float = 1.0,
+    seed: int = 0,
+) -> VerbTable:
     """How many more labels by people bring the risk of a wrong conclusion below a limit, alone or with a model.
 
     People judged a part of the items, models all of them. For example:
 
     vantage plan risk prevalence CORPUS --reference 0.5 --limit 0.05 --price 0.12
+
+    Args:
+        price: What one answer costs.
     """
     from vantage.robust import risks
 
-    corpus, conclusion, _ = claimed(claim, folder, context.args, where, row, reference)
-    made = risks(corpus, conclusion, limit=limit, seed=seed)
+    read, conclusion, _ = claimed(claim, corpus, context.args, **narrowed)
+    made = risks(read, conclusion, limit=limit, seed=seed)
     if made is None:
         raise InputError(
             "the risk cannot be estimated", remedy="let people judge at least 24 of the items that a model judged"
         )
-    needed = made.needed(price)
-    if output.data:
-        output.print(needed)
-        return
-    print_frame(needed, title=f"What people must judge for a risk of at most {limit:.0%}")
-    known = f"People judged {made.items:,} of {made.of:,} items, {made.per_item:.1f} of them each."
-    print_lines(["", known, "Without a number of items, only labels of nearly all of them are enough."])
+    needed, title = made.needed(price), f"What people must judge for a risk of at most {limit:.0%}"
+    return VerbTable(
+        needed,
+        lambda: print_frame(needed, title=title, space=True),
+        f"People judged {made.items:,} of {made.of:,} items, {made.per_item:.1f} of them each.",
+        "Without a number of items, only labels of nearly all of them are enough.",
+    )
 
 
 def claimed(
     claim: str,
     folder: Path | None,
     words: list[str],
-    where: list[str] | None,
-    row: list[str] | None,
+    where: list[str],
+    row: list[str],
     reference: float | None,
 ) -> tuple[Any, Conclusion, FrozenPlan | None]:
     """A corpus and what is claimed of it: by a measure, a row of a ledger or a plan, with what the command changes."""
@@ -153,7 +142,7 @@ def claimed(
     corpus = None if folder is None else vantage.Corpus.read(folder)
     if corpus is not None:
         filtered(corpus, where)
-    part, rows = conditions(where), pairs(row or [], "--row", comma=False)
+    part, rows = conditions(where), pairs(row, "--row", comma=False)
     report, mark, number = claim.rpartition("#")
     plan = None
     if mark and number.isdigit():
@@ -177,7 +166,7 @@ def claimed(
 
 
 def universe_of(
-    conclusion: Conclusion, corpus: Any, declared: Path | None, vary: list[str] | None, plan: FrozenPlan | None = None
+    conclusion: Conclusion, corpus: Any, declared: Path | None, vary: list[str], plan: FrozenPlan | None = None
 ) -> Universe:
     """The choices: those of a file or a plan and those of `--vary`, or those that measure and corpus offer."""
     from vantage.robust import Universe, default_universe
@@ -188,7 +177,7 @@ def universe_of(
         made = plan.universe
     else:
         made = Universe() if vary else default_universe(conclusion, corpus)
-    for text in vary or []:
+    for text in vary:
         made = made.varied(conclusion, corpus, text)
     if not made.choices:
         raise InputError("there are no choices to vary", remedy="name some with --vary or --universe")
@@ -197,28 +186,32 @@ def universe_of(
 
 def freeze(
     context: typer.Context,
-    claim: Annotated[str, typer.Argument(metavar="MEASURE", help="The measure that will decide.")],
-    pilot: Annotated[Path | None, typer.Option(metavar="CORPUS", help="A pilot, which offers choices to vary.")] = None,
-    question: Annotated[str, typer.Option(help="The research question, in words.")] = "",
-    estimand: Annotated[str, typer.Option(help="What is estimated, in words; the measure says it by default.")] = "",
-    reference: Reference = None,
-    row: Row = None,
-    universe: Declared = None,
-    vary: Vary = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", metavar="REASON", help="Who is excluded; may be repeated.")
-    ] = None,
-    stop: Annotated[
-        list[str] | None, typer.Option("--stop", metavar="items=N", help="When collection ends; may be repeated.")
-    ] = None,
-    where: Where = None,
-    out: Annotated[Path, typer.Option(*TO, help="The file to write.")] = Path("plan.yaml"),
+    claim: str,
+    *,
+    pilot: Path | None = None,
+    question: str = "",
+    estimand: str = "",
+    narrowed: Narrowed,
+    universe: Path | None = None,
+    vary: list[str],
+    exclude: list[str],
+    stop: list[str],
+    to: Path = Path("plan.yaml"),
 ) -> None:
     """Freeze a plan: question, estimand, primary specification, universe, exclusions and stopping rule, with a hash.
 
     Prints the text for a registration. For example:
 
     vantage plan freeze mean --between era --pilot PILOT --question "Did trust change?" --stop raters=60 --to plan.yaml
+
+    Args:
+        claim (MEASURE): The measure that will decide.
+        pilot (CORPUS): A pilot, which offers choices to vary.
+        question: The research question, in words.
+        estimand: What is estimated, in words; the measure says it by default.
+        exclude (REASON): Who is excluded; may be repeated.
+        stop (items=N): When collection ends; may be repeated.
+        to: The file to write.
     """
     from vantage.measures import find
     from vantage.report import put_text
@@ -226,12 +219,12 @@ def freeze(
 
     if not question.strip():
         raise InputError("no research question given", remedy='pass --question "…"')
-    if out.exists():
-        raise InputError("there is such a file already", file=out, remedy="a frozen plan is not replaced; name another")
+    if to.exists():
+        raise InputError("there is such a file already", file=to, remedy="a frozen plan is not replaced; name another")
     if pilot is None and universe is None:
         raise InputError("there are no choices to freeze", remedy="pass --pilot CORPUS, or a file with --universe")
-    corpus, conclusion, _ = claimed(claim, pilot, context.args, where, row, reference)
-    stopping = pairs(stop or [], "--stop", form="items=N")
+    corpus, conclusion, _ = claimed(claim, pilot, context.args, **narrowed)
+    stopping = pairs(stop, "--stop", form="items=N")
     for name, number in stopping.items():
         if name not in ("items", "raters", "judgments") or not number.isdigit() or not int(number):
             remedy = "count items, raters or judgments in whole numbers, such as --stop items=200"
@@ -239,8 +232,8 @@ def freeze(
     choices = universe_of(conclusion, corpus, universe, vary)
     about = {"question": question.strip(), "estimand": estimand.strip() or find(conclusion.measure).summary}
     plan = FrozenPlan.model_validate(
-        {**about, "claim": conclusion, "universe": choices, "exclusions": exclude or [], "stopping": stopping}
+        {**about, "claim": conclusion, "universe": choices, "exclusions": exclude, "stopping": stopping}
     )
-    put_text(out, plan.text())
+    put_text(to, plan.text())
     typer.echo(plan.registration())
-    typer.echo(f"The plan is {out}; check it later with: vantage robust {out} CORPUS", err=True)
+    typer.echo(f"The plan is {to}; check it later with: vantage robust {to} CORPUS", err=True)

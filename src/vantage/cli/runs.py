@@ -9,91 +9,73 @@ import json
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import vantage
-from vantage.cli.options import TO, options_of, shared, with_connection
-from vantage.cli.output import Csv, Json, Output, print_frame, print_json, print_rows, printable, show
+from vantage.cli.options import Connection, Values, VerbGroup, options_of
+from vantage.cli.output import VerbResult, VerbTable, listed, printable, show
 from vantage.cli.progress import PRICES
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from vantage.runs import RunStore
     from vantage.runs.records import RunRecord
 
-app = typer.Typer(
-    help="Look at stored model calls and runs under way; export, reread or recover them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-models = typer.Typer(
-    help="Find out which settings and outputs a model supports.", no_args_is_help=True, rich_markup_mode=None
-)
-Where = Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that contains one.")]
-Run = Annotated[int | None, typer.Option("--run", help="One run; all of them without it.")]
+app = VerbGroup("Look at stored model calls and runs under way; export, reread or recover them.")
+models = VerbGroup("Find out which settings and outputs a model supports.")
 
 
-@app.command("list")
-def list_(store: Where, as_json: Json = False) -> None:
+@app.verb
+def list_(store: Path) -> VerbResult:
     """List the runs of a store, the oldest first."""
     from vantage.runs.records import records
 
     with _reading(store) as opened:
         rows = [_row(opened, record) for record in records(opened)]
-    print_rows(rows, as_json=as_json, empty="There are no runs in this store.")
+    return listed(rows, empty="There are no runs in this store.")
 
 
-@app.command("show")
-def show_(
-    store: Where,
-    run: Annotated[int, typer.Argument(help="The number of the run; see vantage runs list.")],
-    calls: Annotated[int, typer.Option(help="How many of its calls to print, with their prompts.")] = 1,
-    as_json: Json = False,
-) -> None:
+@app.verb
+def show_(store: Path, run: int, *, calls: int = 1) -> VerbResult:
     """Show one run.
 
     Everything that was asked for, how it went, and some of its calls as they were sent.
+
+    Args:
+        calls: How many of its calls to print, with their prompts.
     """
     from vantage.runs.export import calls as stored
     from vantage.runs.records import changes, record, servings
 
     with _reading(store) as opened:
-        record_ = record(opened, run)
-        some, row = list(stored(opened, run=run, limit=calls)), _row(opened, record_)
+        about = record(opened, run)
+        some, row = list(stored(opened, run=run, limit=calls)), _row(opened, about)
         known = servings(opened, run)
     caveats = changes(known)
     serving = [{**asdict(one), "first": _when(one.first), "last": _when(one.last)} for one in known]
-    if as_json:
-        details = {
-            "plan": record_.plan,
-            "summary": record_.summary,
-            "served": serving,
-            "caveats": caveats,
-            "calls": some,
-        }
-        print_json({**row, **details})
-        return
-    for name, value in row.items():
-        typer.echo(f"{name.replace('_', ' ')}: {show(value)}")
-    typer.echo("")
-    print_rows(serving, empty="What served the calls was not recorded.")
-    typer.echo("")
-    for caveat in caveats:
-        typer.echo(f"• {printable(caveat)}")
-    for part in record_.plan["parts"]:
-        typer.echo("\n".join(f"  {key}: {show(value)}" for key, value in part.items() if value not in ("", [])))
-        typer.echo("")
-    for call in some:
-        _print_call(call)
+    details = {"plan": about.plan, "summary": about.summary, "served": serving, "caveats": caveats, "calls": some}
+    return VerbResult(
+        {**row, **details},
+        *(f"{name.replace('_', ' ')}: {show(value)}" for name, value in row.items()),
+        "",
+        serving or "What served the calls was not recorded.",
+        "",
+        *(f"• {printable(caveat)}" for caveat in caveats),
+        *("\n".join([*_facts(part), ""]) for part in about.plan["parts"]),
+        *(line for call in some for line in _call(call)),
+    )
 
 
-Number = Annotated[int, typer.Argument(metavar="RUN", help="The number of the run; see vantage runs list.")]
+def _facts(part: dict[str, Any]) -> Iterator[str]:
+    return (f"  {key}: {show(value)}" for key, value in part.items() if value not in ("", []))
 
 
-@app.command("pause")
-def pause(store: Where, run: Number) -> None:
+@app.verb
+def pause(store: Path, run: int) -> None:
     """Pause a run that is under way in another process.
 
     What it has sent may come to its end; nothing more is sent until it is resumed.
@@ -102,24 +84,26 @@ def pause(store: Where, run: Number) -> None:
     typer.echo(f"Run {run} is paused; resume it with: vantage runs resume {store} {run}")
 
 
-@app.command("resume")
-def resume(store: Where, run: Number) -> None:
+@app.verb
+def resume(store: Path, run: int) -> None:
     """Let a run that was paused go on."""
     _control(store, run, paused=False)
     typer.echo(f"Run {run} goes on.")
 
 
-_limits = options_of(
-    "runs/options.py",
-    "RunOptions",
-    only="concurrency requests_per_minute tokens_per_minute max_cost",
-    flags={"requests_per_minute": "--rpm", "tokens_per_minute": "--tpm"},
-)
+RunLimits = Annotated[
+    Values,
+    options_of(
+        "runs/options.py",
+        "RunOptions",
+        only="concurrency requests_per_minute tokens_per_minute max_cost",
+        flags={"requests_per_minute": "--rpm", "tokens_per_minute": "--tpm"},
+    ),
+]
 
 
-@app.command("tune")
-@shared("changes", _limits)
-def tune(store: Where, run: Number, changes: dict[str, Any]) -> None:
+@app.verb
+def tune(store: Path, run: int, *, changes: RunLimits) -> None:
     """Change the limits of a run that is under way in another process."""
     from vantage.runs import RunOptions
 
@@ -137,43 +121,40 @@ def _control(store: Path, run: int, **changes: Any) -> None:
         control.ask(opened, run, **changes)
 
 
-@app.command("cost")
+@app.verb
 def cost(
-    store: Where,
-    run: Run = None,
-    by: Annotated[str, typer.Option(help="run, model or sitting (each start of a command, with its model).")] = "run",
-    prices: Annotated[Path | None, typer.Option(help="Use these prices instead of those at the time.")] = None,
-    as_json: Json = False,
-) -> None:
+    store: Path, *, run: int | None = None, by: Literal["run", "model", "sitting"] = "run", prices: Path | None = None
+) -> VerbResult:
     """Show what runs have cost.
 
     Counted from the stored calls, so that it is right after kills and repeats. A cost that is not known says so.
+
+    Args:
+        run: One run; all of them without it.
+        by: By run, model or sitting (each start of a command, with its model).
+        prices: Use these prices instead of those at the time.
     """
-    from vantage.errors import InputError, nearest
     from vantage.runs.prices import read_prices
     from vantage.runs.records import ledger, ledger_rows
 
-    if by not in ("run", "model", "sitting"):
-        raise InputError(f"there is no ledger by '{by}'", remedy=nearest(by, ["run", "model", "sitting"]))
     with _reading(store) as opened:
         entries = ledger_rows(ledger(opened, run, read_prices(prices) if prices else None), by)
-    if as_json:
-        print_json(entries)
-        return
+    if not entries:
+        return listed([], empty="There are no calls in this store.")
     dated = [{**row, **({"started": _when(row["started"])} if "started" in row else {})} for row in entries]
     rows = [{**row, "cost": "not known" if row["cost"] is None else row["cost"]} for row in dated]
-    unpriced = any(row["cost"] is None for row in entries)
-    print_rows(rows, empty="There are no calls in this store.", hint=PRICES if unpriced else "")
+    return VerbResult(entries, rows, *([f"\n{PRICES}"] if any(row["cost"] is None for row in entries) else ()))
 
 
-@app.command("export")
-def export(
-    store: Where,
-    to: Annotated[Path, typer.Argument(help="A .jsonl, .csv or .parquet file.")],
-    run: Run = None,
-    prompts: Annotated[bool, typer.Option("--prompts/--no-prompts", help="Write prompts too.")] = True,
-) -> None:
-    """Write stored calls to a file that other programs read."""
+@app.verb
+def export(store: Path, to: Path, *, run: int | None = None, prompts: bool = True) -> None:
+    """Write stored calls to a file that other programs read.
+
+    Args:
+        to: A .jsonl, .csv or .parquet file.
+        run: One run; all of them without it.
+        prompts: Write prompts too.
+    """
     from vantage.runs.export import export as written
     from vantage.runs.records import record
 
@@ -184,17 +165,15 @@ def export(
     typer.echo(f"Wrote {to}: {show(count)} calls")
 
 
-@app.command("reparse")
-def reparse(
-    folder: Annotated[Path, typer.Argument(help="A corpus folder whose judgments have a column reply.")],
-    to: Annotated[Path | None, typer.Option(*TO, help="Where to write; without it the folder is changed.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
-    as_json: Json = False,
-    as_csv: Csv = False,
-) -> None:
+@app.verb
+def reparse(folder: Path, *, to: Path | None = None, dry_run: bool = False) -> VerbTable:
     """Read stored replies again.
 
     Replies are read by the rules as they are now; no model is called.
+
+    Args:
+        folder: A corpus folder whose judgments have a column reply.
+        dry_run: Only say what would change.
     """
     from vantage.runs.reparse import reparse as again
     from vantage.runs.store import place
@@ -205,21 +184,18 @@ def reparse(
     done = again(vantage.Corpus.read(folder))
     if not dry_run:
         done.corpus.write(to or folder)
-    if as_json or as_csv:
-        Output(as_json, as_csv).print(done.changes)
-        return
-    typer.echo(f"Read {show(done.read)} replies again: {show(len(done.changes))} judgments changed")
-    for rule, count in done.left.items():
-        typer.echo(f"Left {show(count)} replies as they are, which another parser reads ({rule})")
-    if len(done.changes):
-        columns = ["status", "status_now", "rule", "rule_now"]
-        counts = done.changes.group_by(columns).len("judgments").sort("judgments", descending=True)
-        print_frame(counts)
-    typer.echo("Nothing was written." if dry_run else f"Wrote {to or folder}")
+    counts = done.changes.group_by("status", "status_now", "rule", "rule_now").len("judgments")
+    return VerbTable(
+        done.changes,
+        f"Read {show(done.read)} replies again: {show(len(done.changes))} judgments changed",
+        *(f"Left {show(n)} replies as they are, which another parser reads ({rule})" for rule, n in done.left.items()),
+        *([counts.sort("judgments", descending=True).to_dicts()] if len(counts) else ()),
+        "Nothing was written." if dry_run else f"Wrote {to or folder}",
+    )
 
 
-@app.command("recover")
-def recover(store: Where) -> None:
+@app.verb
+def recover(store: Path) -> None:
     """Save what can be read of a damaged store.
 
     It is written into a new store; the damaged file is kept.
@@ -229,20 +205,16 @@ def recover(store: Where) -> None:
     typer.echo(saved(_existing(store)))
 
 
-@models.command("probe")
-@with_connection
-def probe(
-    model: Annotated[str, typer.Argument(help="openai:NAME, anthropic:NAME, gguf:PATH and so on; see docs/models.md.")],
-    connection: dict[str, Any],
-    store: Annotated[
-        Path | None, typer.Option(help="A corpus folder or run store that keeps the profile, for vantage rate.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
+@models.verb
+def probe(model: str, *, connection: Connection, store: Path | None = None) -> VerbResult:
     """Ask a model some ten short questions and show its profile.
 
     Parameters that it refuses, whether replies are held to a schema, how many log-probabilities it tells, how a reply
     begins, thinking, the tokens that replies take, window and price.
+
+    Args:
+        model: openai:NAME, anthropic:NAME, gguf:PATH and so on; see docs/models.md.
+        store: A corpus folder or run store that keeps the profile, for vantage rate.
     """
     from vantage.raters.chat import ChatRater
     from vantage.raters.models.probe import probe as probed
@@ -250,7 +222,7 @@ def probe(
     rater = ChatRater(model, settings=connection)
     opened = rater.open()
     try:
-        profile = probed(opened, lambda what: None if as_json else typer.echo(f"… {what}", err=True))
+        profile = probed(opened, lambda what: typer.echo(f"… {what}", err=True))
     finally:
         opened.close()
     if store is not None:
@@ -259,26 +231,20 @@ def probe(
 
         with RunStore(store) as place:
             keep(place, rater, profile)
-    if as_json:
-        print_json(profile.as_dict())
-        return
-    for name, value in profile.as_dict().items():
-        typer.echo(f"{name.replace('_', ' ')}: {_shown(value)}")
+    facts = profile.as_dict()
+    return VerbResult(facts, *(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in facts.items()))
 
 
-@models.command("profiles")
-def profiles(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that contains it.")],
-    as_json: Json = False,
-) -> None:
+@models.verb
+def profiles(store: Path) -> VerbResult:
     """List the profiles that a store keeps."""
     from vantage.runs.profiles import profiles as kept
 
     with _reading(store) as opened:
         rows = [profile.as_dict() for profile in kept(opened)]
     columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "thinking_tokens")
-    shown = rows if as_json else [{name: row[name] for name in columns} for row in rows]
-    print_rows(shown, as_json=as_json, empty="There are no profiles in this store.")
+    shown = [{name: row[name] for name in columns} for row in rows]
+    return VerbResult(rows, shown or "There are no profiles in this store.")
 
 
 def _shown(value: Any) -> str:
@@ -329,12 +295,12 @@ def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _print_call(call: dict[str, Any]) -> None:
+def _call(call: dict[str, Any]) -> Iterator[str]:
     what = ", ".join(str(call[key]) for key in ("item", "question") if call[key])
-    typer.echo(f"━━━ {printable(what)}, sample {call['sample']} ({call['step']}, {call['at']})")
+    yield f"━━━ {printable(what)}, sample {call['sample']} ({call['step']}, {call['at']})"
     for message in call["messages"]:
-        typer.echo(f"── {message['role']}\n{printable(message['content'])}")
+        yield f"── {message['role']}\n{printable(message['content'])}"
     if call["thinking"]:
-        typer.echo(f"── thinking\n{printable(call['thinking'])}")
+        yield f"── thinking\n{printable(call['thinking'])}"
     said = call["reply"] or call["error"] or json.dumps(call["scores"])
-    typer.echo(f"── {'failed' if call['finish'] == 'failed' else 'reply'}\n{printable(str(said))}\n")
+    yield f"── {'failed' if call['finish'] == 'failed' else 'reply'}\n{printable(str(said))}\n"

@@ -75,6 +75,8 @@ class ChatRater:
         template: A prompt of a published release, put as it is printed (see `vantage.raters.templates`).
         design: The presentations in which every item is asked (see `vantage.raters.design`).
         temperature: 0 for the most probable reply.
+        max_tokens: The maximum length of a reply in tokens; more where the model is known to think first.
+        seed: Random seed.
         training: A corpus to draw few-shot examples from, instead of the instrument's own, and a user's history,
             instead of the corpus that is judged.
         encode: With `history`: what makes two items similar; TF-IDF unless given (see `vantage.raters.encoders`).

@@ -28,7 +28,7 @@ from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, left_out_together, several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, by_columns
 from vantage.measures.resampling import Resampling, Statistics, item_codes
-from vantage.measures.variance.split_half import Correlation, pearson_rows, whole_test
+from vantage.measures.variance.split_half import pearson_rows
 from vantage.notebook import to_polars
 
 Scoring: TypeAlias = Literal["counts", "bradley-terry"]
