@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from string import Formatter
 from typing import Final
 
 from vantage.adaptive.until import Until
@@ -248,8 +247,7 @@ class BlockChecks(StudyChecks):
             return
         needed = {field.name for condition in conditions for field in instrument.shown(condition)}
         for question in instrument.questions:
-            for wording in (question.ask, *question.ask_in.values()):
-                needed |= {word for _, word, _, _ in Formatter().parse(wording) if word}
+            needed |= question.places
         for name in sorted(needed - set(columns)):
             self.note(at, f"its items have no column '{name}', which '{instrument.id}' needs")
         existing = set(items["item"].filter(items["item"].is_in(gold)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from string import Formatter
 from typing import Literal, Self
 
-from vantage.instruments.guidance import REASON, answer_names, escaped, has_roles, rendered
+from vantage.instruments.guidance import REASON, answer_names, escaped, has_roles, refers, rendered
 from vantage.scales import Scale
 
 
@@ -48,6 +48,17 @@ class Question:
     def guidelines(self) -> str:
         """How to answer it, as people read it."""
         return rendered(self.guidance, answer_names(self.whole.scale if self.whole else self.scale))
+
+    @property
+    def places(self) -> set[str]:
+        """The fields of an item that its wordings are filled with."""
+        of_item = (
+            name
+            for text in (self.ask, *self.ask_in.values())
+            for name, _ in refers(text)
+            if not has_roles(f"{{{name}}}")
+        )
+        return {*of_item} - {"answer", "when"}
 
     def wording(self, condition: str = "", **filled: str) -> str:
         """The question under a condition as people read it, with the item's fields filled in."""
