@@ -49,6 +49,7 @@ HOMES = {
         "models.explain": ["explain"],
         "models.facets": ["facets"],
         "models.dif": ["dif"],
+        "models.regress": ["regress"],
         "scoring.replaceability": ["alt_test"],
         "panels.panel": ["panel"],
         "rationale.agreement": ["rationale_agreement", "rationale_similarity"],
