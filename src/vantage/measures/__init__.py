@@ -76,7 +76,6 @@ HELPERS = {
         "kinds": "selected",
         "multiplicity": "adjusted permutation_p share_beyond",
         "option_text": "parse_options parse_words values_of",
-        "panels.panel": "with_panel",
         "parts": "Part linked_values",
         "presentation": "Against Column Extremes Fact View",
         "rater_variance": "several_items",
