@@ -39,7 +39,7 @@ SIZES = (100, 200, 500)
 
 @cache
 def politeness() -> pl.DataFrame:
-    """The requests with people's labels and GPT-4o's."""
+    """The requests with people's labels, GPT-4o's, and the text features."""
     frame = pl.read_csv(DATA / "cdi" / "politeness_dataset.csv")
     return frame.with_columns(
         human=pl.col("Prediction_human").cast(pl.Float64),
@@ -48,22 +48,27 @@ def politeness() -> pl.DataFrame:
 
 
 def judged(frame: pl.DataFrame, chosen: NDArray[np.int64]) -> pl.DataFrame:
-    """Judgments of the model on all requests and of people on the chosen ones."""
+    """Judgments of the model on all requests and of people on the chosen ones, with the text features."""
+    features = [name for name in frame.columns if name.startswith("Feature_")]
     every = frame.with_row_index("item").with_columns(pl.col("item").cast(pl.Int64))
     sides = [(every, "model", MODEL), (every[chosen], "human", "people")]
     return pl.concat(
-        [part.select("item", pl.lit(rater).alias("rater"), pl.col(name).alias("value")) for part, name, rater in sides]
+        [
+            part.select("item", pl.lit(rater).alias("rater"), pl.col(name).alias("value"), *features)
+            for part, name, rater in sides
+        ]
     )
 
 
 def cdi(draws: int, seed: int = 0) -> dict[str, Any]:
-    """Coverage of the prevalence, and effective labels."""
+    """Coverage of the prevalence, effective labels, and how often the misleading feature is significant."""
     frame = politeness()
     truth = float(frame["human"].mean())  # type: ignore[arg-type]
-    out: dict[str, Any] = {"truth": truth}
+    feature = misleading()
+    out: dict[str, Any] = {"truth": truth, "feature": feature}
     for n in SIZES:
         held = dict.fromkeys(("people", "model", "both"), 0)
-        labels = []
+        labels, significant = [], 0
         for draw in range(draws):
             rng = np.random.default_rng([seed, n, draw])
             table = judged(frame, rng.permutation(len(frame))[:n])
@@ -71,8 +76,30 @@ def cdi(draws: int, seed: int = 0) -> dict[str, Any]:
             for row in estimates.iter_rows(named=True):
                 held[row["judged_by"]] += row["low"] <= truth <= row["high"]
             labels.append(n + estimates["labels_gained"][2])
-        out[str(n)] = {"draws": draws, **held, "labels": float(np.median(labels))}
+            fit = measures.regress(table, on=[feature], powered_by=MODEL).filter(judged_by="both", term=feature)
+            significant += (fit["p"][0] or 1.0) < 0.05
+        out[str(n)] = {"draws": draws, **held, "labels": float(np.median(labels)), "significant": significant}
     return out
+
+
+@cache
+def misleading() -> str:
+    """The feature that differs most between the model's labels, where people's labels show nothing."""
+    frame = politeness()
+    features = [name for name in frame.columns if name.startswith("Feature_")]
+    p = {}
+    for name in features:
+        fits = [
+            measures.regress(
+                frame.select(pl.int_range(pl.len()).alias("item"), pl.lit("r").alias("rater"), name, value=side),
+                on=[name],
+            ).filter(term=name)["p"][0]
+            for side in ("model", "human")
+        ]
+        p[name] = fits
+    return min(
+        (name for name, (_, human) in p.items() if human is not None and human > 0.5), key=lambda name: p[name][0]
+    )
 
 
 def population() -> tuple[NDArray[np.int64], list[str]]:
@@ -206,12 +233,13 @@ def tables(counts: dict[str, Any]) -> str:
     """The two tables of docs/powered.md."""
     lines = []
     if counted := counts.get("cdi"):
-        lines += ["| people's labels | people alone | model alone | both | effective labels |"]
-        lines += ["| ---: | ---: | ---: | ---: | ---: |"]
+        lines += ["| people's labels | people alone | model alone | both | effective labels | feature significant |"]
+        lines += ["| ---: | ---: | ---: | ---: | ---: | ---: |"]
         for n in map(str, SIZES):
             row = counted[n]
             shares = [f"{100 * row[name] / row['draws']:.1f} %" for name in ("people", "model", "both")]
-            lines.append(f"| {n} | {' | '.join(shares)} | {row['labels']:.0f} |")
+            significant = f"{100 * row['significant'] / row['draws']:.1f} %"
+            lines.append(f"| {n} | {' | '.join(shares)} | {row['labels']:.0f} | {significant} |")
         lines.append("")
     if counted := counts.get("dices"):
         lines += [f"| model | {' | '.join(MEASURES)} |", f"| --- |{' ---: |' * len(MEASURES)}"]

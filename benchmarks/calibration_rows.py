@@ -251,6 +251,11 @@ def _test_error_gaps(frame: pl.DataFrame, design: Design, seed: int) -> tuple[fl
     return _p(measures.error_gaps(both, traits=["group"], level="ordinal"))
 
 
+def _test_regress(frame: pl.DataFrame, _: Design, seed: int) -> tuple[float | None, str | None]:
+    rows = measures.regress(people(frame, "genre"), on="genre", seed=seed)
+    return _p(rows, term="genre")
+
+
 def _test_distance(frame: pl.DataFrame, _: Design, seed: int) -> tuple[float | None, str | None]:
     data = people(frame, "group")
     return _p(measures.distance(data, between="group", relabellings=39, ci="items", resamples=50, seed=seed))
@@ -271,6 +276,7 @@ TESTS: Final[dict[str, Callable[[pl.DataFrame, Design, int], tuple[float | None,
     "explain, trait of raters": _test_explain,
     "groups, trait of raters": _test_groups,
     "error-gaps, trait of people": _test_error_gaps,
+    "regress, property of items": _test_regress,
     "distance, groups of raters": _test_distance,
     "dif, one item": _test_dif,
 }
@@ -487,8 +493,8 @@ _ORDINARY: Final[dict[str, tuple[str, ...]]] = {
 }
 _TESTED: Final[dict[str, tuple[str, ...]]] = {
     "within-raters": ("compare, condition",),
-    "sources": ("compare, property of items",),
-    "slopes": ("compare, property of items",),
+    "sources": ("compare, property of items", "regress, property of items"),
+    "slopes": ("compare, property of items", "regress, property of items"),
     "unequal-groups": ("compare, groups of raters",
                        "explain, trait of raters"),
     "unequal-noise": ("compare, groups of raters", "dif, one item"),

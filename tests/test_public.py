@@ -20,7 +20,7 @@ PUBLIC = {
         confusion correlate defensible dif difference distance entropy error_gaps expectations
         explain facets find fleiss groups icc mean opposed_items opt_outs pairwise panel
         population prevalence randolph ranks rater_matrix rater_quality rationale_agreement rationale_form
-        rationale_similarity refusals registry reliability scaling set_alpha soft_labels
+        rationale_similarity refusals registry regress reliability scaling set_alpha soft_labels
         split_half split_items unanimity whose_label
     """,
     "vantage.report": "Column Figure Finding Published Report Result Section Table published_table",

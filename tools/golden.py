@@ -268,13 +268,14 @@ def corpus(name: str) -> Any:
 BY: Final[tuple[tuple[str, ...] | None, ...]] = (None, ("question", "home"), ("question", "topic"), ("rater",))
 LONG: Final = ("soft-labels", "refusals", "aggregate")
 """Measures with a row per item, which are not grouped by rater here; others have only the default interval then."""
-POWERABLE: Final = ("mean", "prevalence", "entropy", "split-items", "alpha", "pairwise", "correlate")
+POWERABLE: Final = ("mean", "prevalence", "entropy", "split-items", "alpha", "pairwise", "correlate", "regress")
 NEEDED: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "compare": ({"between": "home"}, {"between": "topic"}, {"between": "condition"}),
     "distance": ({"between": "home"}, {"between": "kind"}),
     "dif": ({"between": "home"},),
     "population": ({"target": {"home": {"coast": 0.7, "hills": 0.3}}},),
     "whose-label": ({"traits": "home", "permutations": 9},),
+    "regress": ({"on": "length"},),
     "prevalence": ({"value": 1.0},),
     "explain": ({"traits": "home"},),
     "correlate": ({}, {"outside": "length"}),
@@ -300,6 +301,7 @@ def variants(name: str, corpus_name: str) -> Iterator[tuple[str, dict[str, Any]]
         yield " ".join(f"{key}={value}" for key, value in options.items()), options
     if name in POWERABLE and corpus_name in ("models", "nominal"):
         needed: dict[str, dict[str, Any]] = {
+            "regress": {"on": "length"},
             "prevalence": {"value": 1.0},
             "correlate": {"outside": "length"},
         }

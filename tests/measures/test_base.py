@@ -161,6 +161,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "rater-matrix": {"ci": "items"},
     "rationale-agreement": {"metric": "rouge-l"},
     "rationale-similarity": {"encode": lambda texts: np.array([[len(text), text.count("1")] for text in texts])},
+    "regress": {"on": "genre", "data": _judged().with_columns(genre=pl.col("item").str.slice(1).cast(pl.Int64) % 2)},
     "scaling": {"data": calibration_rows.compared(0, 12)},
     "whose-label": {"traits": "trait", "permutations": 9},
     "set-alpha": {"data": simulators.sets(np.random.default_rng(0), 20, 12, 4)},

@@ -237,6 +237,8 @@ def test_raters_are_scored_one_by_one_unless_asked() -> None:
         ("distance", {"between": "kind", "match": "kind"}, "between and match are both 'kind'"),
         ("accuracy", {"reference": "question"}, "reference cannot be 'question'"),
         ("explain", {"traits": "item"}, "traits cannot be 'item'"),
+        ("regress", {"on": "item"}, "on cannot be 'item'"),
+        ("regress", {"on": "genre", "question": "warm"}, "column 'genre' is the same for all items"),
         ("ranks", {"between": "empty", "system": "rater"}, "column 'empty' is empty here"),
     ],
 )

@@ -18,6 +18,7 @@ from vantage.measures.kernel import Answers as Answers, spread_of as spread_of
 from vantage.measures.kinds import Kinds, selected as selected
 from vantage.measures.models.explain import Family, Show
 from vantage.measures.models.facets import Show as FacetsShow, Unconnected
+from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction, adjusted as adjusted, permutation_p as permutation_p, share_beyond as share_beyond
 from vantage.measures.option_text import parse_options as parse_options, parse_words as parse_words, values_of as values_of
 from vantage.measures.panels.panel import Show as PanelShow
@@ -26,6 +27,7 @@ from vantage.measures.presentation import Against as Against, Column as Column, 
 from vantage.measures.rater_variance import several_items as several_items
 from vantage.measures.ratings import By, Floats as Floats, Ints as Ints, ItemSources, Judgments as Judgments, UNIT as UNIT, by_columns as by_columns, canonical as canonical, has_column as has_column, level_of as level_of, questions_apart as questions_apart
 from vantage.measures.rationale.agreement import Direction, Writer
+from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import BertScore as BertScore, Likeness as Likeness, Score
 from vantage.measures.rationale.topics import topics as topics
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, midranks as midranks, p_value as p_value, weighted_correlation as weighted_correlation
@@ -266,6 +268,7 @@ def distance(
     base: Literal['nats', 'bits'] = ...,
     normalise: bool = ...,
     opt_outs: bool = ...,
+    smoothing: float = ...,
     match: By = ...,
     per: Per = ...,
     relabellings: int = ...,
@@ -399,7 +402,7 @@ def ranks(
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
     match: By = ...,
-    per: Literal['all', 'system'] = ...,
+    per: Literal['all', 'system', 'pair', 'resample'] = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def compare(
@@ -475,6 +478,7 @@ def facets(
     *,
     by: By = ...,
     question: str | None = ...,
+    thresholds: Literal['common', 'question', 'rater'] = ...,
     unconnected: Unconnected = ...,
     anchored: bool = ...,
     show: FacetsShow = ...,
@@ -491,6 +495,21 @@ def dif(
     correction: Correction = ...,
     show: Literal['items', 'invariance'] = ...,
     confidence: float = ...,
+    **shared: Unpack[Whose],
+) -> pl.DataFrame: ...
+def regress(
+    data: Judgments,
+    *,
+    by: By = ...,
+    on: By,
+    question: str | None = ...,
+    family: RegressFamily = ...,
+    value: float | str | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    powered_by: str | Sequence[str] | None = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def alt_test(
@@ -517,6 +536,7 @@ def panel(
     people: Sequence[str] | None = ...,
     show: PanelShow = ...,
     prices: Mapping[str, float] | None = ...,
+    writer: str | None = ...,
     level: Level | None = ...,
     ci: Resampled = ...,
     confidence: float = ...,
@@ -528,6 +548,8 @@ def rationale_agreement(
     *,
     by: By = ...,
     metric: str | Sequence[str] = ...,
+    smoothing: Smoothing = ...,
+    tokens: Tokens = ...,
     weights: Mapping[int, Sequence[float]] | None = ...,
     encode: Encode | None = ...,
     bertscore: Score | None = ...,
@@ -544,6 +566,8 @@ def rationale_similarity(
     metric: str | Sequence[str] = ...,
     models: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
+    smoothing: Smoothing = ...,
+    tokens: Tokens = ...,
     weights: Mapping[int, Sequence[float]] | None = ...,
     encode: Encode | None = ...,
     bertscore: Score | None = ...,

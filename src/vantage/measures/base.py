@@ -352,7 +352,7 @@ def _choices(annotation: Any) -> tuple[Any, ...] | None:
 
 def not_powered(name: str) -> InputError:
     """The error for a measure that a model cannot power."""
-    able = "mean, prevalence, entropy, split-items, alpha, pairwise and correlate"
+    able = "mean, prevalence, entropy, split-items, alpha, pairwise, correlate and regress"
     return InputError(f"measure '{name}' cannot be powered by a model", remedy=f"use one of {able}")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from vantage.errors import InputError
 from vantage.measures.panels.answers import PanelAnswers, choose, effective_votes, equal_votes, losses
-from vantage.measures.panels.panel import panel
+from vantage.measures.panels.panel import panel, self_preference
 from vantage.measures.parts import parts
 
 
@@ -192,6 +192,26 @@ def test_one_member_is_worth_as_many_people_as_are_as_close() -> None:
     assert found["worth"].to_list() == pytest.approx([k, k], rel=0.1)
 
 
+def test_self_preference_is_found_beyond_what_people_think_of_the_texts() -> None:
+    rng = np.random.default_rng(11)
+    items = 300
+    wrote = np.array(["gpt-4o", "claude-3", "someone"])[np.arange(items) % 3]
+    errors = 0.5 * rng.normal(size=(items, 2))
+    errors[:, 0] += 0.8 * (wrote == "gpt-4o")
+    frame = rated(rng, errors).with_columns(pl.col("rater").replace({"m0": "openai/gpt-4.1", "m1": "claude-2"}))
+    # People like the texts of gpt as well: that is no preference of the model.
+    better = pl.Series("better", 1.0 * (wrote == "gpt-4o"))
+    frame = frame.with_columns(
+        value=pl.col("value") + better.gather(frame["item"]), writer=pl.Series(wrote).gather(frame["item"])
+    )
+    rows = panel(frame, level="interval", show="preference", writer="writer")
+    by_rater = {row["rater"]: row for row in rows.to_dicts()}
+    assert by_rater["openai/gpt-4.1"]["estimate"] == pytest.approx(0.8, abs=0.25)
+    assert by_rater["openai/gpt-4.1"]["low"] > 0.4
+    assert by_rater["claude-2"]["p"] > 0.001
+    assert by_rater["claude-2"]["own_items"] == 100
+
+
 def test_a_question_that_no_two_models_answered_gets_a_reason() -> None:
     rng = np.random.default_rng(12)
     frame = rated(rng, rng.normal(size=(40, 2))).with_columns(question=pl.lit("a"))
@@ -216,6 +236,8 @@ def test_a_question_that_no_two_models_answered_gets_a_reason() -> None:
         (lambda f: f, {"raters": ["m0", "m7"]}, "there is no rater 'm7'"),
         (lambda f: f.drop("kind"), {}, "which raters are models and which are people"),
         (lambda f: f, {"prices": {"m0": 1.0}}, "no price of m1"),
+        (lambda f: f, {"show": "preference"}, "no column names who wrote"),
+        (lambda f: f, {"show": "preference", "writer": "rater"}, "an item has several values of 'rater'"),
         (lambda f: f, {"show": "vote"}, "did you mean 'votes'"),
         (lambda f: f.with_columns(value=pl.lit(1.0)), {}, "all answers are the same"),
     ],
@@ -225,3 +247,11 @@ def test_bad_input_is_one_sentence(change: Any, options: dict[str, Any], says: s
     frame = change(rated(rng, rng.normal(size=(40, 2))))
     with pytest.raises(InputError, match=says):
         panel(frame, level="ordinal", ci="none", **options)
+
+
+def test_self_preference_needs_an_order() -> None:
+    rng = np.random.default_rng(14)
+    frame = rated(rng, rng.normal(size=(40, 2)), points=(-1.0, 0.0, 1.0))
+    answers = PanelAnswers.of(next(parts(frame, extra=["kind"])), None, None, "nominal")
+    with pytest.raises(InputError, match="needs an order"):
+        self_preference(answers, dict.fromkeys(range(40), "a"), 0.95)

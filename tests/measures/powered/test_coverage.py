@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import vantage
 from benchmarks import calibration_powered as bench
 from tests.measures.powered.simulated import judgments
 from vantage.measures import alpha, mean, prevalence
@@ -36,11 +37,12 @@ def test_intervals_of_both_cover_with_a_good_and_with_a_useless_model(noise: flo
 
 @pytest.mark.slow
 @pytest.mark.data
-def test_the_share_of_polite_requests(data_dir: Path) -> None:
+def test_the_share_of_polite_requests_and_the_misleading_feature(data_dir: Path) -> None:
     if not (data_dir / "cdi").exists():
         pytest.skip("the politeness data are not in the folder VANTAGE_DATA")
     whole = bench.politeness()
     truth = float(whole["human"].to_numpy().mean())
+    assert bench.misleading() == "Feature_2"
     held, labels = {"model": 0, "both": 0}, []
     for draw in range(30):
         table = bench.judged(whole, np.random.default_rng(draw).permutation(len(whole))[:500])
@@ -52,6 +54,10 @@ def test_the_share_of_polite_requests(data_dir: Path) -> None:
     assert held["model"] == 0
     assert held["both"] >= 26
     assert np.median(labels) == pytest.approx(611, abs=20)
+    rows = vantage.measures.regress(table, on="Feature_2", powered_by=bench.MODEL).filter(term="Feature_2")
+    p = dict(rows.select("judged_by", "p").iter_rows())
+    assert p["model"] < 0.01
+    assert p["both"] > 0.05
 
 
 @pytest.mark.data

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from vantage.corpora.readers import load
 from vantage.errors import InputError
 from vantage.measures.rationale import overlap
-from vantage.measures.rationale.overlap import bleu, bleu_of_pairs, rouge
+from vantage.measures.rationale.overlap import Smoothing, bleu, bleu_of_pairs, rouge
 
 WORDS = st.lists(st.sampled_from(["the", "cat", "sat", "on", "a", "mat", "dog", "ran"]), min_size=1, max_size=9)
 
@@ -47,6 +47,30 @@ def test_unequal_weights_are_nltks() -> None:
     ours = bleu(text, known, n=3, weights=[0.33, 0.33, 0.33])
     assert ours == pytest.approx(nltk_bleu(text, known, [0.33, 0.33, 0.33], "method1"))
     assert ours != pytest.approx(bleu(text, known, n=3), abs=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(WORDS, WORDS, st.sampled_from(["floor", "add-k", "exp", "none"]))
+def test_effective_order_is_sacrebleus_sentence_bleu(one: list[str], two: list[str], smoothing: Smoothing) -> None:
+    from sacrebleu.metrics.bleu import BLEU
+
+    text, known = " ".join(one), " ".join(two)
+    theirs = BLEU(smooth_method=smoothing, effective_order=True).sentence_score(text, [known]).score / 100
+    ours = bleu(text, known, smoothing=smoothing, tokens="13a", effective_order=True)
+    assert ours == pytest.approx(theirs if set(one) & set(two) else 0.0, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(WORDS, st.lists(WORDS, min_size=1, max_size=3), st.sampled_from(["floor", "add-k", "exp", "none"]))
+def test_counts_are_those_of_sacrebleu(candidate: list[str], references: list[list[str]], smoothing: Smoothing) -> None:
+    from sacrebleu.metrics.bleu import BLEU
+
+    text, known = " ".join(candidate), [" ".join(r) for r in references]
+    metric = BLEU(tokenize="none", smooth_method=smoothing, max_ngram_order=2, force=True)
+    theirs = metric.corpus_score([text], [[reference] for reference in known])
+    ours = bleu(text, known, n=2, smoothing=smoothing, tokens="words")
+    if len(candidate) > 1 and theirs.counts[0]:
+        assert ours == pytest.approx(theirs.score / 100)
 
 
 @settings(max_examples=60, deadline=None)
@@ -89,6 +113,8 @@ def test_several_lengths_are_counted_once_and_agree() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
+        ({"smoothing": "flor"}, "there is no smoothing 'flor'; did you mean 'floor'?"),
+        ({"tokens": "13b"}, "there are no tokens '13b'; did you mean '13a'?"),
         ({"n": 0}, "BLEU-0 counts no words"),
         ({"weights": [0.5, 0.5]}, "BLEU-4 has 4 weights, not 2"),
     ],
@@ -154,10 +180,10 @@ def test_cut_word_by_word_tokens_are_those_of_whole_sentences(chunks: list[tuple
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "nltk.tokenize", None)
-    overlap._tokenizer.cache_clear()
-    with pytest.raises(InputError, match=r"needs nltk.*vantage-raters\[text\]"):
-        bleu("can't", "b")
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    overlap._sacrebleu_tokens.cache_clear()
+    with pytest.raises(InputError, match=r"needs sacrebleu.*vantage-raters\[text\]"):
+        bleu("a", "b", tokens="13a")
 
 
 @pytest.mark.slow

@@ -85,14 +85,22 @@ def accuracies(table: pl.DataFrame, gold: pl.DataFrame, draw: Any) -> tuple[Any,
     return sides[0], sides[1]
 
 
-def test_the_interval_is_that_of_rescored_resamples() -> None:
+def test_the_interval_and_the_swaps_are_those_of_rescored_resamples() -> None:
     table, gold = judgments()
     options: dict[str, Any] = {"reference": gold, "resamples": 50, "seed": 3}
     (block,) = weights(30, 50, 3)
     first, second = (np.array(side) for side in zip(*(accuracies(table, gold, draw) for draw in block), strict=True))
     expected = [stats.spearmanr(np.round(a, 9), np.round(b, 9))[0] for a, b in zip(first, second, strict=True)]
+    drawn = ranks(table, per="resample", **options)
+    assert drawn["estimate"].to_list() == pytest.approx(expected)
     row = ranks(table, **options).row(0, named=True)
     assert (row["low"], row["high"]) == pytest.approx(percentile(np.array(expected)))
+    pairs = ranks(table, per="pair", **options)
+    for pair in pairs.iter_rows(named=True):
+        i, j = "wxyz".index(pair["system"]), "wxyz".index(pair["other"])
+        apart = np.round((first[:, i] - first[:, j]), 9) * np.round((second[:, i] - second[:, j]), 9)
+        assert pair["estimate"] == pytest.approx((apart < 0).mean())
+    assert len(pairs) == 6
     ranked = [stats.rankdata(-np.round(scores, 9), axis=1) for scores in (first, second)]
     for system in ranks(table, per="system", **options).iter_rows(named=True):
         change = system["second_rank"] - system["first_rank"]

@@ -60,6 +60,28 @@ def test_distances_agree_with_scipy(first: list[list[int]], second: list[list[in
     assert mean["estimate"] == pytest.approx(np.mean(expected), abs=1e-7)
 
 
+@given(sides, sides)
+def test_smoothed_cross_entropy_is_entropy_plus_divergence(first: list[list[int]], second: list[list[int]]) -> None:
+    data = table(first, second)
+    k = data["value"].n_unique()
+    both = distance(data, between="group", metric=["cross_entropy", "kl"], smoothing=0.5, ci="none")
+    expected = []
+    for one, two in zip(first, second, strict=True):
+        smoothed = [(two.count(v) + 0.5) / (len(two) + 0.5 * k) for v in one]
+        expected.append(-np.mean(np.log(smoothed)))
+    assert both["estimate"][0] == pytest.approx(np.mean(expected))
+    entropies = [stats.entropy(np.bincount(side)) for side in first]
+    assert both["estimate"][0] - both["estimate"][1] == pytest.approx(np.mean(entropies), abs=1e-9)
+
+
+def test_cross_entropy_without_smoothing_may_be_undefined() -> None:
+    row = distance(table([[0, 1]], [[0, 0]]), between="group", metric="cross_entropy").row(0, named=True)
+    assert row["estimate"] is None
+    assert "smoothing" in row["reason"]
+    defined = distance(table([[0, 0]], [[0, 1]]), between="group", metric="cross_entropy", base="bits")
+    assert defined["estimate"][0] == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     ("metric", "largest"),
     [("jsd", 1), ("js_distance", 1), ("manhattan", 1), ("euclidean", 1), ("wasserstein", 1)],
@@ -134,7 +156,9 @@ def test_what_a_scale_does_not_allow() -> None:
     "options",
     [
         {"metric": "cosine"},
+        {"metric": "kl", "normalise": True},
         {"metric": "wasserstein", "opt_outs": True},
+        {"smoothing": -1.0},
         {"base": "k"},
         {"values": ["a", "z"]},
         {"between": "item"},
@@ -145,10 +169,11 @@ def test_bad_options_are_told_in_one_sentence(options: dict[str, Any]) -> None:
         distance(table([[0], [1], [2]], [[1], [1], [1]]), **{"between": "group", **options})
 
 
-def test_every_metric_is_zero_between_equal_groups() -> None:
+def test_every_metric_is_zero_between_equal_groups_but_cross_entropy() -> None:
     same = table([[0, 1, 1]], [[0, 1, 1]])
-    found = distance(same, between="group", metric=get_args(Distance))["estimate"].to_list()
-    assert found == pytest.approx([0.0] * 5, abs=1e-12)
+    found = dict(distance(same, between="group", metric=get_args(Distance)).select("metric", "estimate").rows())
+    assert found.pop("cross_entropy") == pytest.approx(stats.entropy([1, 2]))
+    assert list(found.values()) == pytest.approx([0.0] * 6, abs=1e-12)
 
 
 def grouped(seed: int, shift: float) -> pl.DataFrame:

@@ -62,6 +62,7 @@ class PanelAnswers:
     spread: Floats
     """Units: the squared distance of one person from the distribution of people."""
     item: Ints
+    units: pl.DataFrame
     people: int
     left_out: dict[str, int]
 
@@ -112,6 +113,7 @@ class PanelAnswers:
             spread / n,
             spread,
             item_codes(units["item"])[0],
+            units,
             used[1]["rater"].n_unique(),
             {"unmatched": len(members) - len(used[0])} if len(members) > len(used[0]) else {},
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
@@ -10,7 +11,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import CORRELATIONS, LIMITS, RATIOS, Resampled, student_interval
+from vantage.measures.intervals import CORRELATIONS, LIMITS, RATIOS, Contrast, Resampled, student_interval
 from vantage.measures.panels.answers import (
     ErrorMoments,
     PanelAnswers,
@@ -20,13 +21,13 @@ from vantage.measures.panels.answers import (
     equal_votes,
     losses,
 )
-from vantage.measures.parts import parts
+from vantage.measures.parts import constant_within, parts
 from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.ratings import By, Floats, Judgments, has_column
+from vantage.measures.ratings import By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.resampling import Resampling
 from vantage.scales import Level
 
-Show: TypeAlias = Literal["summary", "votes", "matrix", "raters"]
+Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
 UNREAD: Final = "a panel has at least two models that tell items apart as people do, and {} of {}"
 EXACT: Final = "the errors of {} are no larger than the sampling error of people's distribution: ask more people"
 
@@ -79,6 +80,7 @@ def panel(
     people: Sequence[str] | None = None,
     show: Show = "summary",
     prices: Mapping[str, float] | None = None,
+    writer: str | None = None,
     level: Level | None = None,
     ci: Resampled = "auto",
     confidence: float = 0.95,
@@ -94,7 +96,9 @@ def panel(
     weights (Kish 1965), the mean error `correlation`, and the cheapest panel within one standard error of the lowest
     distance from people (`chosen`, with `cost` where there are `prices`). `votes` has a row for each size: the member
     that is `added`, its `gain` in votes, and the `loss` on items that had no part in choosing; `worth` says the mean of
-    how many people is as close. `matrix` has the error correlations of pairs, and `raters` each member alone.
+    how many people is as close. `matrix` has the error correlations of pairs, `raters` each member alone, and
+    `preference` whether a member rates texts of its own family higher than others, beyond what people do: `writer` is
+    the column of the items that names who wrote them.
 
     >>> rng = np.random.default_rng(0)
     >>> item, rater = (grid.ravel() for grid in np.indices((1500, 13)))
@@ -105,6 +109,7 @@ def panel(
     >>> panel(answers, level="ordinal", ci="none").select("members", pl.col("estimate").round(1)).row(0)
     (3, 2.0)
     """
+    wrote = _writers(data, writer) if show == "preference" else None
     how = Resampling(ci, confidence=confidence, seed=seed)
     extra = ["kind"] if has_column(data, "kind") else []
     rows: list[dict[str, Any]] = []
@@ -116,7 +121,9 @@ def panel(
             problems.append(error)
             rows.append({**part.key, "reason": error.problem})
             continue
-        if show == "matrix":
+        if wrote is not None:
+            made = self_preference(answers, wrote, confidence)
+        elif show == "matrix":
             made = _matrix(answers, how)
         elif show == "raters":
             made = _raters(answers, confidence)
@@ -260,3 +267,50 @@ def _prices(prices: Mapping[str, float] | None, raters: Sequence[str]) -> list[f
     if min(prices.values()) <= 0:
         raise InputError("a price must be above 0", remedy="give what one answer of each model costs")
     return [float(prices[rater]) for rater in raters]
+
+
+def family(name: str) -> str:
+    """The family of a model: the first word of its name, without the provider.
+
+    >>> [family(name) for name in ("openai/gpt-4o", "gpt-3.5-turbo", "meta-llama/Llama-3.1-8B", "claude-opus+persona")]
+    ['gpt', 'gpt', 'llama', 'claude']
+    """
+    match = re.match(r"[a-z]+", name.rsplit("/", 1)[-1].casefold())
+    return match.group() if match else name.casefold()
+
+
+def _writers(data: Judgments, column: str | None) -> dict[Any, Any]:
+    """Who wrote each item."""
+    if column is None:
+        raise InputError("no column names who wrote the items", remedy="pass writer, a column of the items")
+    frame = judgments_frame(data, [column])
+    if not constant_within(frame, column, ["item"]):
+        raise InputError(f"an item has several values of '{column}'", remedy="pass a column of the items")
+    return dict(frame.select("item", column).unique().iter_rows())
+
+
+def self_preference(answers: PanelAnswers, writer: Mapping[Any, Any], confidence: float) -> list[dict[str, Any]]:
+    """One row per member: how much higher it rates its family's texts than others', beyond what people do.
+
+    `writer` says who wrote each item. The errors of a member are its answers less the mean of people, so
+    that better texts are no preference; those on the family's texts and on all others are compared by Welch's t test.
+    """
+    wrote = np.array([family(str(writer[item])) if writer.get(item) else "" for item in answers.units["item"]])
+    if np.isnan(answers.values).all():
+        raise InputError(
+            "self-preference needs an order of the options", remedy="choose a question on an ordered scale"
+        )
+    rows = []
+    for number, rater in enumerate(answers.raters):
+        own, known = wrote == family(rater), wrote != ""
+        row: dict[str, Any] = {"rater": rater, "family": family(rater), "own_items": int(own.sum())}
+        first, second = answers.values[number, own], answers.values[number, known & ~own]
+        if min(len(first), len(second)) < 2:
+            rows.append({**row, "reason": "fewer than two items of its family, or of others"})
+            continue
+        apart = Contrast.of_means(first, second)
+        if not apart.error > 1e-12:
+            rows.append({**row, "estimate": apart.estimate, "reason": "the answers do not vary"})
+            continue
+        rows.append({**row, **apart.stated(confidence), "over": "items", "p": apart.p})
+    return rows

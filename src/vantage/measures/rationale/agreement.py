@@ -21,6 +21,7 @@ from vantage.measures.intervals import IntervalOptions
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column
+from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import OVERLAP, Likeness, Score
 from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval, named
 from vantage.measures.scoring.references import sides_of
@@ -164,6 +165,8 @@ def rationale_agreement(
     *,
     by: By = (),
     metric: str | Sequence[str] = OVERLAP,
+    smoothing: Smoothing = "floor",
+    tokens: Tokens = "treebank",
     weights: Mapping[int, Sequence[float]] | None = None,
     encode: Encode | None = None,
     bertscore: Score | None = None,
@@ -178,10 +181,11 @@ def rationale_agreement(
     One row per group, `metric` (docs/rationales.md) and `pairs`: the `actual` pairs (two raters, same item and
     question), and the same references with rationales for the `same question, other item` and for the `same item, other
     question`, of which `draws` are drawn for each pair (by which `writer`: see `Writer`). `beyond` is the likeness of
-    the actual pairs less that of a baseline, with an interval of its own. `weights` are those of BLEU's n-grams, by n;
-    `encode` and `bertscore` compute what needs an encoder. `direction` compares both texts of a pair with the other, or
-    the later with the earlier; `with_itself` lets the baseline within items draw texts on the asked question. Intervals
-    resample items. A metric that cannot be computed has a reason.
+    the actual pairs less that of a baseline, with an interval of its own. `smoothing` and `tokens` are those of BLEU
+    (see `Smoothing` and `Tokens`), `weights` those of its n-grams, by n; `encode` and `bertscore` compute what needs an
+    encoder. `direction` compares both texts of a pair with the other, or the later with the earlier; `with_itself` lets
+    the baseline within items draw texts on the asked question. Intervals resample items. A metric that cannot be
+    computed has a reason.
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": [*"xyxy"], "value": [1, 2, 1, 2], "rationale": [
     ...     "he blames the office", "the office is blamed", "she hopes for rain", "rain is hoped for"]})
@@ -189,7 +193,7 @@ def rationale_agreement(
     >>> result.select("pairs", "compared", pl.col("estimate").round(2)).rows()
     [('actual', 4, 0.5), ('same question, other item', 4, 0.0), ('same item, other question', 0, None)]
     """
-    likeness = Likeness(names(metric), weights or {}, encode, bertscore)
+    likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
     how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=rationale_column(data)):
@@ -215,6 +219,8 @@ def rationale_similarity(
     metric: str | Sequence[str] = OVERLAP,
     models: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
+    smoothing: Smoothing = "floor",
+    tokens: Tokens = "treebank",
     weights: Mapping[int, Sequence[float]] | None = None,
     encode: Encode | None = None,
     bertscore: Score | None = None,
@@ -232,7 +238,7 @@ def rationale_similarity(
     >>> result.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
     [('m', 'actual', 0.53), ('m', 'same question, other item', 0.0)]
     """
-    likeness = Likeness(names(metric), weights or {}, encode, bertscore)
+    likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
     how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=[*rationale_column(data), *(["kind"] if has_column(data, "kind") else [])]):

@@ -1,24 +1,30 @@
 """Words in common: BLEU and ROUGE of one text against one or several references.
 
-BLEU is NLTK's for sentences: its tokens (the extra `text`) and the first smoothing method of Chen and Cherry (2014).
-ROUGE is that of rouge-score. The counting is done here, for many pairs at once, because a study compares every text
-many times: n-grams are columns of sparse matrices, and the longest common subsequence is found with bits.
+Tokens are those of sacrebleu, NLTK and rouge-score (the extra `text`), formulas those of sacrebleu and rouge-score. The
+counting is done here, for many pairs at once, because a study compares every text many times: n-grams are columns of
+sparse matrices, and the longest common subsequence is found with bits instead of a table. What papers call BLEU differs
+in tokens, smoothing and weights, so all three are options.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.texts.tokens import CutTexts
 
+Smoothing: TypeAlias = Literal["floor", "add-k", "exp", "none"]
+"""What counts as matched where no n-gram of a length is (Chen and Cherry 2014): a fixed small number (`floor`, their
+method 1), one match more than there are (`add-k`, method 2), ever smaller numbers (`exp`, method 3), or nothing."""
+Tokens: TypeAlias = Literal["treebank", "13a", "intl", "words"]
+"""How a text is cut: like NLTK's `word_tokenize`, like sacrebleu's 13a or intl, or at blanks."""
 Pair: TypeAlias = tuple[str, str | Sequence[str]]
 """A text and its reference or references."""
 
@@ -27,38 +33,73 @@ ROUGE: Final = ("rouge-1", "rouge-2", "rouge-l")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
 _CLOSING: Final = frozenset("])}>\"'»”’")
 _ROUGE_WORD: Final = re.compile(r"[a-z0-9]+")
-FLOOR: Final = 0.1
-"""What counts as matched where no n-gram of a length is."""
 _EXTRA: Final = "pip install 'vantage-raters[text]'"
 
 
 def bleu(
-    candidate: str, references: str | Sequence[str], *, n: int = 4, weights: Sequence[float] | None = None
+    candidate: str,
+    references: str | Sequence[str],
+    *,
+    n: int = 4,
+    smoothing: Smoothing = "floor",
+    value: float | None = None,
+    weights: Sequence[float] | None = None,
+    tokens: Tokens = "treebank",
+    effective_order: bool = False,
 ) -> float:
     """BLEU-n (Papineni et al. 2002) of a text against its references, with n-gram matches clipped by all of them.
 
-    A text without a word in common scores 0. `weights` are those of the n-gram lengths; all alike unless given. Some
-    papers use thirds that are rounded to 0.33.
+    The defaults are those of NLTK with smoothing method 1, the usual choice for single sentences; sacrebleu's own
+    sentence BLEU is `smoothing="exp", tokens="13a", effective_order=True`. A text without a word in common scores 0.
+
+    Args:
+        candidate: The text.
+        references: What it is compared with; of several, matches with any count.
+        n: The longest n-grams.
+        smoothing: What counts as matched where nothing is.
+        value: The number of `floor` (0.1) or `add-k` (1).
+        weights: Of the n-gram lengths; all alike unless given. Some papers use thirds that are rounded to 0.33.
+        tokens: How texts are cut.
+        effective_order: Whether n-grams that are longer than the text are left out, rather than unmatched.
 
     >>> round(bleu("the cat sat on the mat", "the cat sat on a mat", n=2), 4)
     0.7071
     >>> bleu("so it goes", "nothing alike", n=2)
     0.0
     """
-    return float(bleu_of_pairs([(candidate, references)], (n,), {n: weights} if weights else {})[n][0])
+    scores = bleu_of_pairs(
+        [(candidate, references)],
+        (n,),
+        smoothing,
+        value,
+        {n: weights} if weights else {},
+        tokens,
+        effective_order=effective_order,
+    )
+    return float(scores[n][0])
 
 
 def bleu_of_pairs(
-    pairs: Sequence[Pair], lengths: Sequence[int], weights: Mapping[int, Sequence[float]] | None = None
+    pairs: Sequence[Pair],
+    lengths: Sequence[int],
+    smoothing: Smoothing = "floor",
+    value: float | None = None,
+    weights: Mapping[int, Sequence[float]] | None = None,
+    tokens: Tokens = "treebank",
+    *,
+    effective_order: bool = False,
 ) -> dict[int, Floats]:
     """BLEU-n of many texts, each against its own references, for several n at once."""
     for n, given in (weights or {}).items():
         if len(given) != n:
             raise InputError(f"BLEU-{n} has {n} weights, not {len(given)}", remedy="give one weight per length")
+    cut = _cutter(tokens)
     longest = max(lengths)
+    if smoothing not in get_args(Smoothing):
+        raise InputError(f"there is no smoothing '{smoothing}'", remedy=nearest(str(smoothing), get_args(Smoothing)))
     if longest < 1:
         raise InputError(f"BLEU-{longest} counts no words", remedy="use 1 to 4")
-    texts = _Texts(pairs, _treebank)
+    texts = _Texts(pairs, cut)
     size = texts.sizes[texts.candidate]
     other = texts.sizes[texts.references]
     # Of references that are as close, the shorter one counts.
@@ -67,28 +108,51 @@ def bleu_of_pairs(
     with np.errstate(divide="ignore", invalid="ignore"):
         brevity = np.where(size < closest, np.exp(1 - closest / size), 1.0)
     matched = np.array([texts.clipped(n) for n in range(1, longest + 1)])
-    # An n-gram length that the text is too short for has one place, and no match in it.
-    possible = np.maximum(size - np.arange(longest)[:, None], 1)
-    logs = np.log(np.where(matched > 0, matched, FLOOR) / possible)
+    possible = np.maximum(size - np.arange(longest)[:, None], 0).astype(np.float64)
+    precision, usable = _precisions(matched, possible, smoothing, value)
     scores: dict[int, Floats] = {}
     for n in lengths:
         share = np.array((weights or {}).get(n) or [1 / n] * n)[:, None]
-        scores[n] = np.where(matched[0] > 0, brevity * np.exp((share * logs[:n]).sum(axis=0)), 0.0)
+        parts, there = precision[:n], usable[:n]
+        if effective_order:
+            share = there / np.maximum(there.sum(axis=0), 1)
+            parts = np.where(there, parts, 1.0)
+        with np.errstate(divide="ignore"):
+            mean = np.exp((share * np.log(parts)).sum(axis=0))
+        scores[n] = np.where(matched[0] > 0, brevity * mean, 0.0)
     return scores
 
 
-def rouge(candidate: str, references: str | Sequence[str]) -> dict[str, float]:
+def _precisions(matched: Floats, possible: Floats, smoothing: Smoothing, value: float | None) -> tuple[Floats, Any]:
+    """The precision of every length and pair as sacrebleu smooths it, and whether the text is long enough for it.
+
+    An n-gram length that the text is too short for has one place, and no match in it.
+    """
+    floor = {"floor": 0.1 if value is None else value, "add-k": 1.0}.get(smoothing, 0.0)
+    more = np.zeros((len(matched), 1))
+    if smoothing == "add-k":
+        more[1:] = 1.0 if value is None else value
+    matched, possible = matched + more, possible + more
+    usable = np.cumprod(possible > 0, axis=0).astype(bool)
+    instead = np.full_like(matched, floor if smoothing == "floor" else 0.0)
+    if smoothing == "exp":
+        instead = 0.5 ** np.cumsum((matched == 0) & usable, axis=0)
+    counted = np.where(matched > 0, matched, instead) / np.where(usable, possible, 1.0)
+    return np.where(usable, counted, floor), usable
+
+
+def rouge(candidate: str, references: str | Sequence[str], *, stem: bool = False) -> dict[str, float]:
     """ROUGE-1, -2 and -L (Lin 2004) as F-measures; of several references the most alike counts.
 
     >>> {name: round(score, 3) for name, score in rouge("the cat sat", ["a cat sat down", "dogs run"]).items()}
     {'rouge-1': 0.571, 'rouge-2': 0.4, 'rouge-l': 0.571}
     """
-    return {name: float(scores[0]) for name, scores in rouge_of_pairs([(candidate, references)]).items()}
+    return {name: float(scores[0]) for name, scores in rouge_of_pairs([(candidate, references)], stem=stem).items()}
 
 
-def rouge_of_pairs(pairs: Sequence[Pair]) -> dict[str, Floats]:
+def rouge_of_pairs(pairs: Sequence[Pair], *, stem: bool = False) -> dict[str, Floats]:
     """ROUGE-1, -2 and -L of many texts, each against its own references."""
-    texts = _Texts(pairs, lambda texts: CutTexts.of(texts, lambda word: _ROUGE_WORD.findall(word.lower())))
+    texts = _Texts(pairs, lambda texts: CutTexts.of(texts, partial(_rouge_words, stem=stem)))
     candidate = texts.candidate[texts.pair]
     shared = {
         "rouge-1": (texts.shared(1), 0),
@@ -173,6 +237,17 @@ def _common(places: Mapping[Word, int], size: int, other: Iterable[Word]) -> int
     return size - unmatched.bit_count()
 
 
+def _cutter(tokens: Tokens) -> Callable[[Sequence[str]], CutTexts]:
+    if tokens not in get_args(Tokens):
+        raise InputError(f"there are no tokens '{tokens}'", remedy=nearest(str(tokens), get_args(Tokens)))
+    if tokens == "treebank":
+        return _treebank
+    if tokens == "words":
+        return lambda texts: CutTexts.of(texts, str.split)
+    tokenize = _sacrebleu_tokens(tokens)
+    return lambda texts: CutTexts.split([tokenize(text).split() for text in texts])
+
+
 def _treebank(texts: Sequence[str]) -> CutTexts:
     """Texts cut word by word, since words come again and the rules see no further than one of them.
 
@@ -213,10 +288,14 @@ def _tokens(chunk: str, first: int, last: int) -> Sequence[str]:
 
 @lru_cache(maxsize=1)
 def _tokenizer() -> Any:
-    try:
-        return import_module("nltk.tokenize").NLTKWordTokenizer()
-    except ImportError:
-        raise InputError("this measure needs nltk, which is not installed", remedy=_EXTRA) from None
+    return _required("nltk.tokenize").NLTKWordTokenizer()
+
+
+@lru_cache(maxsize=2)
+def _sacrebleu_tokens(name: str) -> Callable[[str], str]:
+    metric = _required("sacrebleu.metrics").BLEU(tokenize=name, effective_order=True)
+    cut: Callable[[str], str] = metric.tokenizer
+    return cut
 
 
 def _known(references: str | Sequence[str]) -> list[str]:
@@ -224,3 +303,23 @@ def _known(references: str | Sequence[str]) -> list[str]:
     if not known:
         raise InputError("there is no reference to compare with", remedy="pass at least one text")
     return known
+
+
+def _rouge_words(text: str, stem: bool) -> Sequence[str]:
+    if stem:
+        words: list[str] = _rouge_stemmer().tokenize(text)
+        return words
+    return _ROUGE_WORD.findall(text.lower())
+
+
+@lru_cache(maxsize=1)
+def _rouge_stemmer() -> Any:
+    return _required("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=True)
+
+
+def _required(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        package = {"sacrebleu": "sacrebleu", "nltk": "nltk"}.get(module.partition(".")[0], "rouge-score")
+        raise InputError(f"this measure needs {package}, which is not installed", remedy=_EXTRA) from None

@@ -18,7 +18,7 @@ import numpy as np
 
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats
-from vantage.measures.rationale.overlap import ROUGE, bleu_of_pairs, rouge_of_pairs
+from vantage.measures.rationale.overlap import ROUGE, Smoothing, Tokens, bleu_of_pairs, rouge_of_pairs
 from vantage.measures.texts.phrases import Encode, unit
 
 Pair: TypeAlias = tuple[str, Sequence[str]]
@@ -105,6 +105,8 @@ class Likeness:
     """
 
     metric: Sequence[str] = OVERLAP
+    smoothing: Smoothing = "floor"
+    tokens: Tokens = "treebank"
     weights: Mapping[int, Sequence[float]] = field(default_factory=dict)
     encode: Encode | None = None
     bertscore: Score | None = None
@@ -129,7 +131,7 @@ class Likeness:
 
     def _bleu(self, pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
         lengths = [int(re.sub(r"\D", "", name)) for name in names]
-        scores = bleu_of_pairs(pairs, lengths, self.weights)
+        scores = bleu_of_pairs(pairs, lengths, self.smoothing, None, self.weights, self.tokens)
         return {name: scores[n] for name, n in zip(names, lengths, strict=True)}
 
     def _rouge(self, pairs: Sequence[Pair], _: list[str]) -> dict[str, Floats]:

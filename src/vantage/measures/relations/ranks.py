@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from vantage.corpora import MODELS, PEOPLE
 from vantage.errors import InputError, nearest
@@ -71,7 +72,7 @@ def ranks(
     raters: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
     match: By = ("item", "question"),
-    per: Literal["all", "system"] = "all",
+    per: Literal["all", "system", "pair", "resample"] = "all",
     **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Rank correlation of systems between two conditions, with the bootstrap distribution over items.
@@ -84,7 +85,9 @@ def ranks(
 
     `per` chooses the rows: `all` is the correlation (Spearman's, or Kendall's tau-b) with its interval and
     p-value (from all orders up to seven systems); `system` the two scores and ranks of each system, and
-    the change of its rank with its interval.
+    the change of its rank with its interval; `pair` how often two systems stand in opposite orders in the two
+    conditions (`estimate`, a share of the resamples; `swapped` is what the full data say); `resample` the correlation
+    of every resample.
 
     >>> scores = {"rater": ["a", "b", "c"] * 2, "condition": ["plain"] * 3 + ["context"] * 3,
     ...           "value": [0.6, 0.7, 0.8, 0.9, 0.7, 0.95]}
@@ -160,6 +163,14 @@ class Ranking:
             return [{"estimate": None, "reason": "fewer than two systems have a score in both conditions"}]
         if per == "system":
             return self._system_rows()
+        if per == "pair":
+            return self._pair_rows()
+        if per == "resample":
+            drawn = [self._correlations(block) for block in self.how.draws(self.items)]
+            return [
+                {"resample": i, **({"estimate": float(r)} if np.isfinite(r) else {"estimate": None, "reason": TIED})}
+                for i, r in enumerate(np.concatenate(drawn) if drawn else ())
+            ]
         first, second = self.scores(np.ones((1, self.items)))
         estimate = float(rank_correlations(first, second, self.correlation)[0])
         row: dict[str, Any] = {"correlation": self.correlation, "systems": len(self.systems), "p": None}
@@ -201,6 +212,33 @@ class Ranking:
             }
             for i, (name, (low, high)) in enumerate(zip(self.systems, bounds, strict=True))
         ]
+
+    def _pair_rows(self) -> list[dict[str, Any]]:
+        seen = [scores[0] for scores in self.scores(np.ones((1, self.items)))]
+        blocks = [self.scores(block) for block in self.how.draws(self.items)]
+        drawn = [np.concatenate([block[c] for block in blocks]) for c in (0, 1)] if blocks else None
+        rows = []
+        for i, j in combinations(range(len(self.systems)), 2):
+            one, two = (float(scores[i] - scores[j]) for scores in seen)
+            row: dict[str, Any] = {
+                "system": self.systems[i],
+                "other": self.systems[j],
+                "first_difference": one,
+                "second_difference": two,
+                "swapped": bool(_opposed(np.array([one]), np.array([two]))[0]),
+            }
+            if drawn is None:
+                rows.append({**row, "reason": "there are no items to resample"})
+                continue
+            apart = [scores[:, i] - scores[:, j] for scores in drawn]
+            defined = np.isfinite(apart[0]) & np.isfinite(apart[1])
+            rows.append({**row, "estimate": float(_opposed(*apart)[defined].mean()) if defined.any() else None})
+        return rows
+
+
+def _opposed(one: Floats, two: Floats) -> NDArray[np.bool_]:
+    """Whether two differences have opposite signs; those of rounding size have none."""
+    return np.round(one, 12) * np.round(two, 12) < 0
 
 
 def rank_correlations(first: Floats, second: Floats, method: str) -> Floats:

@@ -4,8 +4,8 @@ A word is looked up in four stages, and every match says by which one it was fou
 spelling (hyphen, space or neither, British or American); as a lemma, by part of speech; by the head of a phrase. A
 negation ("not friendly", "lack of ambition") is taken off first and turns the direction round.
 
-Lemmas are English and come from `lemminflect` (the extra `text`). Where it is not installed there are none, and
-`available` says so, so that a report can.
+Lemmas come from the tools of the extra `text`: English ones from `lemminflect`, German and Dutch ones from `HanTa`
+(Wartena 2019). Where neither is installed there are no lemmas, and `available` says so, so that a report can.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ Stage: TypeAlias = Literal["exact", "variant", "lemma", "head"]
 STAGES: Final[tuple[Stage, ...]] = ("exact", "variant", "lemma", "head")
 Lemmatize: TypeAlias = Callable[[str, Sequence[PartOfSpeech]], list[str]]
 
+_HANTA: Final = {"de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
+_TAGS: Final[dict[str, tuple[str, ...]]] = {"ADJ": ("ADJ",), "NOUN": ("NN", "NE"), "VERB": ("V",), "ADV": ("ADV",)}
 _EDGES: Final = " \t\r\n.,;:!?\"'`*_()[]{}<>«»“”‘’–—-/\\|"
 _NEGATION: Final = re.compile(
     r"(?:not|never|no|non|without|hardly|lack(?:ing)?(?:\sof|\sin)?|low(?:\sin)?|less|un)[\s-]+(?:very\s|really\s|so\s)?(?=\w)"
@@ -49,7 +51,7 @@ _SPELLINGS: Final = (
 
 def available(language: str = "en") -> bool:
     """Whether there is a lemmatizer for a language."""
-    return language == "en" and find_spec("lemminflect") is not None
+    return find_spec("lemminflect" if language == "en" else "HanTa") is not None and language in ("en", *_HANTA)
 
 
 def lemmas(word: str, parts: Sequence[PartOfSpeech] = ("ADJ", "NOUN", "VERB"), language: str = "en") -> list[str]:
@@ -60,7 +62,7 @@ def lemmas(word: str, parts: Sequence[PartOfSpeech] = ("ADJ", "NOUN", "VERB"), l
     """
     if not available(language) or not word:
         return []
-    forms = _english(word)
+    forms = _english(word) if language == "en" else _tagged(word, language)
     ordered = [lemma for part in parts for lemma in forms.get(part, ())]
     return [lemma for lemma in dict.fromkeys(ordered) if lemma != word]
 
@@ -71,6 +73,26 @@ def _english(word: str) -> dict[str, tuple[str, ...]]:
         warnings.simplefilter("ignore")
         by_part = import_module("lemminflect").getAllLemmas(word)
     return {part: tuple(forms) for part, forms in by_part.items()}
+
+
+@cache
+def _tagged(word: str, language: str) -> dict[str, tuple[str, ...]]:
+    tagger = _tagger(language)
+    forms: dict[str, tuple[str, ...]] = {}
+    # German nouns have a capital, and a keyword in lower case may be one.
+    for form in (word, word.capitalize()):
+        lemma, tag = tagger.analyze(form)
+        for part, tags in _TAGS.items():
+            if tag.startswith(tags):
+                forms[part] = (*forms.get(part, ()), lemma.casefold())
+    return forms
+
+
+@cache
+def _tagger(language: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return import_module("HanTa.HanoverTagger").HanoverTagger(_HANTA[language])
 
 
 @dataclass(frozen=True, slots=True)

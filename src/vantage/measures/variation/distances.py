@@ -21,6 +21,7 @@ from vantage.measures.codes import dense, encode
 from vantage.measures.intervals import OVER, IntervalOptions
 from vantage.measures.multiplicity import share_beyond
 from vantage.measures.parts import (
+    Part,
     check_level,
     counts,
     names,
@@ -35,9 +36,12 @@ from vantage.measures.ratings import OPTED_OUT, By, Floats, Ints, Judgments, jud
 from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval, named
 from vantage.measures.variation.spread import CATEGORY, Per
 
-Distance: TypeAlias = Literal["jsd", "js_distance", "manhattan", "euclidean", "wasserstein"]
+Distance: TypeAlias = Literal["jsd", "js_distance", "kl", "cross_entropy", "manhattan", "euclidean", "wasserstein"]
 
 Bools: TypeAlias = NDArray[np.bool_]
+
+_UNBOUNDED: Final = {"kl", "cross_entropy"}
+
 
 VIEW: Final = View(
     "Distance between the answers of two groups to the same item",
@@ -58,6 +62,7 @@ def distance(
     base: Literal["nats", "bits"] = "nats",
     normalise: bool = False,
     opt_outs: bool = False,
+    smoothing: float = 0.0,
     match: By = ("item", "question"),
     per: Per = "mean",
     relabellings: int = 100,
@@ -66,10 +71,15 @@ def distance(
     """How far apart two groups' answers to the same item are, on average over items.
 
     Between the shares p of the first group and q of the second, `metric` is one or several of `jsd` (the divergence of
-    Lin 1991; at most log 2), `js_distance` (its square root), `manhattan` Σ |p − q|, `euclidean` √Σ (p − q)², and
-    `wasserstein` (the area between the cumulative shares; ordered scales only). `normalise` divides by the largest
-    possible value. Opt-outs are left out, or categories of their own with `opt_outs`. The answers of a group to an item
-    are pooled over everything that `match` does not name; items that only one group answered are left out.
+    Lin 1991; at most log 2), `js_distance` (its square root), `kl` Σ p log(p / q), `cross_entropy` −Σ p log q,
+    `manhattan` Σ |p − q|, `euclidean` √Σ (p − q)², and `wasserstein` (the area between the cumulative shares; ordered
+    scales only). `normalise` divides by the largest possible value. Opt-outs are left out, or categories of their own
+    with `opt_outs`. The answers of a group to an item are pooled over everything that `match` does not name; items that
+    only one group answered are left out.
+
+    `kl` and `cross_entropy` need q > 0 wherever p > 0, or a group has no estimate; `smoothing` adds that many
+    pseudo-answers to each category of q: the options of the scale (with its opt-outs, where they are in), or the
+    distinct answers of the whole table.
 
     Few answers make any two groups differ. Where raters belong to one group each, `chance` is what the same people
     give when they are dealt at random into groups of these sizes, on average over `relabellings`; `excess` is the
@@ -82,7 +92,7 @@ def distance(
     [1.0, 0.5]
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
-    _check(metrics, opt_outs)
+    _check(metrics, smoothing, normalise, opt_outs)
     bootstrap = Resampling(**resampling, over=OVER)
     keys = [column for column in names(match) if column != between]
     first, second = two_values(judgments_frame(data, [between]), between, values)
@@ -99,18 +109,20 @@ def distance(
         how = bootstrap.chosen(several_items(mine))
         scale = part.scale()
         low, high = scale.ends if scale is not None else part.ends
+        categories = _categories(data, part, opt_outs)
         for name in metrics:
             about = {"first": str(first), "second": str(second), "metric": name}
             if scale is not None and scale.range is not None and name != "wasserstein":
                 reason = "the scale is continuous, so answers do not fall into categories; use wasserstein"
                 rows.append({**part.key, **about, **counts(mine, part.frame), "reason": reason})
                 continue
-            metric_of = DistanceMetric(name, _scale(name, base, normalise, high - low))
+            metric_of = DistanceMetric(name, _scale(name, base, normalise, high - low), smoothing, categories)
             units = cells.distances(metric_of)
             if per == "item":
+                infinite = "an answer of the first group never occurs in the second; pass smoothing"
                 frame = cells.units.with_columns(
-                    pl.Series("estimate", units),
-                    pl.lit(None, pl.String).alias("reason"),
+                    pl.Series("estimate", units).replace(np.inf, None),
+                    pl.when(pl.Series(np.isinf(units))).then(pl.lit(infinite)).alias("reason"),
                     *(pl.lit(value).alias(key) for key, value in about.items()),
                 )
                 frames.append(unit_table(frame.filter(~np.isnan(units)), part, by, keys, list(about), used))
@@ -125,10 +137,12 @@ def distance(
 
 @dataclass(frozen=True, slots=True)
 class DistanceMetric:
-    """A distance, and what it is divided by."""
+    """A distance, what it is divided by, and how the second group is smoothed."""
 
     name: str
     unit: float
+    smoothing: float
+    categories: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +185,7 @@ class Cells:
         return side if np.array_equal(side[self.rater], self.first) else None
 
     def distances(self, metric: DistanceMetric, first: Bools | None = None, kept: Bools | None = None) -> Floats:
-        """The distance of every unit, NaN where one group has no answer.
+        """The distance of every unit, NaN where one group has no answer, infinite where shares do not allow it.
 
         `first` puts the judgments into other groups; `kept` leaves some out.
         """
@@ -185,7 +199,12 @@ class Cells:
             np.divide(side, size[self.unit], out=np.zeros(len(side)), where=mine)
             for side, size in zip((a, b), sizes, strict=True)
         )
-        terms = _terms(metric.name, p, q, np.append(np.diff(self.value), 0.0))
+        smoothed = p
+        if metric.name in _UNBOUNDED:
+            pseudo = metric.smoothing
+            below = sizes[1][self.unit] + pseudo * metric.categories
+            smoothed = np.divide(b + pseudo, below, out=np.ones(len(b)), where=mine)
+        terms = _terms(metric.name, p, q, smoothed, np.append(np.diff(self.value), 0.0))
         total = np.bincount(self.unit, weights=terms, minlength=len(self.units))
         if metric.name in ("js_distance", "euclidean"):
             total = np.sqrt(np.maximum(total, 0.0))
@@ -195,9 +214,9 @@ class Cells:
             return np.where(both, total / metric.unit, np.nan)
 
 
-def _terms(name: str, p: Floats, q: Floats, gap: Floats) -> Floats:
+def _terms(name: str, p: Floats, q: Floats, smoothed: Floats, gap: Floats) -> Floats:
     """What each cell adds to the distance of its unit; `gap` is how far the next value lies."""
-    from scipy.special import rel_entr
+    from scipy.special import rel_entr, xlogy
 
     if name == "wasserstein":
         # The shares of a unit add up to the same on both sides, so that every unit begins at zero again.
@@ -207,6 +226,10 @@ def _terms(name: str, p: Floats, q: Floats, gap: Floats) -> Floats:
         return np.abs(p - q)
     if name == "euclidean":
         return np.square(p - q)
+    if name == "kl":
+        return np.asarray(rel_entr(p, smoothed))
+    if name == "cross_entropy":
+        return np.where(p > 0, -xlogy(p, smoothed), 0.0)
     m = (p + q) / 2
     return np.asarray(rel_entr(p, m) + rel_entr(q, m)) / 2
 
@@ -239,11 +262,17 @@ def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: i
     }
 
 
-def _check(metrics: Sequence[str], opt_outs: bool) -> None:
-    if opt_outs and "wasserstein" in metrics:
-        raise InputError(
-            "an opt-out has no place on the scale, so wasserstein cannot count it", remedy="leave opt_outs out"
-        )
+def _check(metrics: Sequence[str], smoothing: float, normalise: bool, opt_outs: bool) -> None:
+    for name in metrics:
+        if normalise and name in _UNBOUNDED:
+            raise InputError(f"{name} has no largest value to divide by", remedy="leave normalise out")
+        if opt_outs and name == "wasserstein":
+            raise InputError(
+                "an opt-out has no place on the scale, so wasserstein cannot count it",
+                remedy="leave opt_outs out",
+            )
+    if smoothing < 0:
+        raise InputError(f"smoothing {smoothing} is negative", remedy="use for example 0.5")
 
 
 def _scale(metric: str, base: str, normalise: bool, length: float) -> float:
@@ -256,7 +285,7 @@ def _scale(metric: str, base: str, normalise: bool, length: float) -> float:
             "euclidean": np.sqrt(2),
         }
         return float(largest.get(metric, length))
-    if base == "bits" and metric in {"jsd", "js_distance"}:
+    if base == "bits" and metric in {"jsd", "kl", "cross_entropy", "js_distance"}:
         return float(np.sqrt(np.log(2)) if metric == "js_distance" else np.log(2))
     return 1.0
 
@@ -270,8 +299,13 @@ def _average(
     row = counts(used, unused, one_sided=len(mine) - len(used))
     if not both.any():
         return {**row, "reason": "no item was answered by both groups"}
-    if np.isinf(units).any():
-        return {**row, "reason": "the scale has no length"}
+    if infinite := int(np.isinf(units).sum()):
+        if metric.unit == 0:
+            return {**row, "reason": "the scale has no length"}
+        return {
+            **row,
+            "reason": f"{infinite} items have an answer that the second group never gave; pass smoothing",
+        }
 
     def without() -> Iterator[UnitValues]:
         raters = int(cells.rater.max()) + 1
@@ -282,3 +316,12 @@ def _average(
             yield cells.items.filter(known), left[known]
 
     return {**row, **mean_with_interval(cells.items.filter(both), units[both], how, without=without)}
+
+
+def _categories(data: Judgments, part: Part, opt_outs: bool) -> int:
+    scale = part.scale()
+    if scale is not None and scale.options:
+        return len(scale.options) + (len(scale.opt_outs) if opt_outs else 0)
+    frame = judgments_frame(data)
+    declined = frame.filter(OPTED_OUT)["status"].n_unique()
+    return frame["value"].drop_nulls().n_unique() + (declined if opt_outs else 0)

@@ -186,7 +186,7 @@ def reasons_topics(analysis: Appraised) -> pl.DataFrame | None:
 
 def _options(analysis: Appraised) -> dict[str, Any]:
     like = analysis.likeness
-    names = ("metric", "weights", "encode", "bertscore")
+    names = ("metric", "smoothing", "tokens", "weights", "encode", "bertscore")
     return {**{n: getattr(like, n) for n in names}, "resamples": analysis.options.resamples, "seed": analysis.seed}
 
 
