@@ -1,7 +1,8 @@
-"""Quality while a study runs: rules of the study file, hidden checks."""
+"""Quality while a study runs: rules of the study file, evidence on typing, hidden checks."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from sqlalchemy import select
 from tests.collect.conftest import OpenService
 from tests.collect.people import begun, careless, corpus, honest, instrument, study, walked, work
 from tests.instruments.test_kinds import KINDS, diary
-from vantage.collect import tables
+from vantage.collect import evidence, tables
 from vantage.collect.document import FACTS, Rule
 from vantage.collect.quality import repetition
 from vantage.collect.study import AnnotationStudy
@@ -212,3 +213,30 @@ def test_instructions_inside_an_item_look_like_any_item(tmp_path: Path, open_ser
     assert all(text.startswith("Text ") for text in shown)
     (row,) = service.researchers.raters()
     assert (row.attention_failed, row.attention_seen) == (0, 2)
+
+
+def test_typing_is_counted_only_where_the_consent_says_so(tmp_path: Path, open_service: OpenService) -> None:
+    plan = study(tmp_path, evidence="typing", consent="Taking part is voluntary.")
+    assert plan.consent == f"Taking part is voluntary.\n\n{evidence.CONSENT}"
+    service = open_service(plan)
+    person = begun(service)
+    page = service.participants.page(person, 1)
+    counts = evidence.read(json.dumps({"pastes": 2, "pasted": 90, "keys": 4, "words": "secret"}))
+    service.participants.submit(person, 1, honest(page), token=page.token, evidence=counts)
+    work(service, person)
+    service.participants.finish(person)
+    (row,) = service.researchers.raters()
+    assert row.evidence == "pastes: 2, characters pasted: 90, keys: 4"
+    assert row.verdict == "pending"
+    assert not any("paste" in flag for flag in row.flags)
+    # Withdrawing deletes it.
+    service.participants.withdraw(person)
+    assert service.database.read(lambda c: c.execute(select(tables.evidence)).all()) == []
+
+
+def test_a_study_without_that_consent_stores_nothing(tmp_path: Path, open_service: OpenService) -> None:
+    service = open_service(study(tmp_path))
+    person = begun(service)
+    page = service.participants.page(person, 1)
+    service.participants.submit(person, 1, honest(page), token=page.token, evidence='{"keys": 3}')
+    assert service.database.read(lambda c: c.execute(select(tables.evidence)).all()) == []

@@ -259,6 +259,8 @@ class StudyDocument(DocumentPart):
     gold: GoldPart | None = None
     rules: tuple[RulePart, ...] = ()
     """Rules about raters, fixed before the study starts."""
+    evidence: Literal["typing"] | None = None
+    """`typing`: count pastes, keys and absences; the consent then says so."""
     traits: tuple[TraitPart, ...] = ()
     """Questions about the participant, asked after consent."""
     quiz: QuizPart | None = None

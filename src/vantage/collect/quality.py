@@ -127,7 +127,7 @@ def rater_rows(
             continue
         rows.append(
             RaterRow(
-                **{name: person[name] for name in ("rater", "number", "stage", "verdict", "note", "rule")},
+                **{name: person[name] for name in ("rater", "number", "stage", "verdict", "note", "evidence", "rule")},
                 condition="" if person["arm"] is None else study.block_of_arm(person["arm"]).condition(person["arm"]),
                 answered=answered,
                 pages=shown,

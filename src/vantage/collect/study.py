@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from vantage.collect import evidence
 from vantage.collect.blocks import Block, Shown, blocks_of, instrument_key, shown
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_checks import FlowChecks, training_items
@@ -168,7 +169,9 @@ class AnnotationStudy:
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
         own = next((phase.consent.text for phase in self.plan.flow if phase.consent), "")
-        return self.said(own or self.plan.consent) or self.instrument.consent
+        whole = self.said(own or self.plan.consent) or self.instrument.consent
+        added = language(self.language).say(evidence.CONSENT) if self.plan.evidence else ""
+        return "\n\n".join(part for part in (whole, added) if part)
 
     @property
     def warning(self) -> str:
