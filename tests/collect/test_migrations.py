@@ -151,11 +151,8 @@ def test_edits_that_answers_depend_on_are_refused(open_service: OpenService, tmp
 def test_databases_of_every_released_schema_go_on(open_service: OpenService, tmp_path: Path, version: str) -> None:
     """Each file is a dump of a study on Prolific: one person has finished, another has answered two pages."""
     place = tmp_path / "old.sqlite"
-    dump_ = (SCHEMAS / f"{version}.sql").read_text("utf-8")
-    if version == "4":  # a rule that there is no more
-        dump_ = dump_.replace('"rules": []', '"rules": [{"exclude": "copied reasons > 0.5", "flag": null}]')
     with sqlite3.connect(place) as connection:
-        connection.executescript(dump_)
+        connection.executescript((SCHEMAS / f"{version}.sql").read_text("utf-8"))
     connection.close()
     service = open_service(stored_study(str(place), study(tmp_path, 6).folder))
     assert as_declared(service)

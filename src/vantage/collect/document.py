@@ -36,6 +36,7 @@ FACTS: Final = {
     "seconds": "median seconds per page",
     "longest run": "longest run of equal answers to a question",
     "same answer": "share of the most frequent answer to a question",
+    "copied reasons": "share of reasons that nearly copy a model's",
 }
 """What a rule may look at."""
 _RULE: Final = re.compile(rf"({'|'.join(FACTS)})\s*([<>])\s*([0-9]*\.?[0-9]+)(?:\s+after\s+([0-9]+))?")
