@@ -1,4 +1,4 @@
-"""`vantage rate --flow`: the flow of a study for people, put to a model over real HTTP."""
+"""`vantage rate --flow`: the flow of a study for people, put to a model and to personas over real HTTP."""
 
 from __future__ import annotations
 
@@ -16,10 +16,19 @@ from tests.raters.models.endpoint import Endpoint
 from vantage import Corpus, Instrument
 from vantage.documents import dump
 
+ANSWERS = {
+    "How well do you understand English?": "very well",
+    "at least 18": "yes",
+    "Did the conversations help": "often",
+}
+
 
 def answering(body: dict[str, Any]) -> str:
-    """Sees irony only in context."""
+    """Sees irony only in context, and answers questions about itself."""
     asked = body["messages"][-1]["content"]
+    for words, answer in ANSWERS.items():
+        if words in asked:
+            return answer
     return "yes" if "In this conversation" in asked else "no"
 
 
@@ -51,6 +60,18 @@ def test_a_model_goes_through_the_flow(vantage: Vantage, folder: Path, endpoint:
     assert dict(judged.group_by("condition").agg(pl.col("value").mean()).iter_rows()) == {"static": 0.0, "context": 1.0}
     assert len(judged) == 8
     assert vantage(*words, "--json").json["summary"]["sent"] == 0
+
+
+def test_personas_answer_what_they_do_not_say_themselves(vantage: Vantage, folder: Path, endpoint: Endpoint) -> None:
+    words = asked(folder, endpoint)
+    done = vantage(*words, "--style", "persona", "--persona", "pool", "--personas", 2)
+    assert done.code == 0, done.err
+    assert "For people only, and not asked: consent, the screener's rules, debriefing." in done.out
+    assert "the personas say so themselves: age, gender" in done.out
+    assert "not choices or numbers in a range: how_helped" in done.out
+    raters = Corpus.read(folder).raters
+    assert raters.select("adult", "english", "helped").unique().rows() == [("yes", "very well", "often")]
+    assert raters["age"].null_count() == 0
 
 
 def test_a_retest_is_a_second_sample(vantage: Vantage, folder: Path, endpoint: Endpoint, tmp_path: Path) -> None:

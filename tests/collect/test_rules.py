@@ -1,19 +1,22 @@
-"""Quality while a study runs: rules of the study file, hidden checks."""
+"""Quality while a study runs: rules of the study file, copied reasons, evidence on typing, hidden checks."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import yaml
 from sqlalchemy import select
 
 from tests.collect.conftest import OpenService
-from tests.collect.people import begun, careless, corpus, honest, instrument, study, walked, work
+from tests.collect.people import Answer, begun, careless, corpus, honest, instrument, study, walked, work
 from tests.instruments.test_kinds import KINDS, diary
-from vantage.collect import tables
+from vantage import Corpus, Instrument
+from vantage.collect import evidence, tables
 from vantage.collect.document import FACTS, Rule
 from vantage.collect.quality import repetition
 from vantage.collect.study import AnnotationStudy
@@ -22,6 +25,8 @@ from vantage.corpora.disclosure import risk
 from vantage.documents import dump
 from vantage.errors import InputError, Problems
 from vantage.instruments import Question, grouped
+
+REASON = "The reply praises the very thing that the first message complains about, which I read as mockery."
 
 
 def test_a_rule_excludes_with_its_name_the_time_and_who_decided(
@@ -212,3 +217,80 @@ def test_instructions_inside_an_item_look_like_any_item(tmp_path: Path, open_ser
     assert all(text.startswith("Text ") for text in shown)
     (row,) = service.researchers.raters()
     assert (row.attention_failed, row.attention_seen) == (0, 2)
+
+
+def with_reasons(folder: Path) -> AnnotationStudy:
+    """A study whose corpus holds a model's reasons, and whose participants give theirs."""
+    data = dict(instrument().document)
+    data["questions"] = [{**question, "rationale": "optional"} for question in data["questions"]]
+    (folder / "mine.yaml").write_text(dump(data), encoding="utf-8")
+    base = Corpus.read(corpus(folder))
+    judged = pl.DataFrame(
+        {"item": base.items["item"], "question": "warm", "rater": "bot", "value": 3.0, "rationale": REASON}
+    )
+    raters = pl.DataFrame({"rater": ["bot"], "kind": ["model"]})
+    whole = Corpus(base.items, raters, judged, Instrument.from_document(data)).write(folder / "with")
+    return AnnotationStudy.of(whole, folder / "mine.yaml", rules=[{"exclude": "copied reasons > 0.5 after 3"}])
+
+
+def giving(reason: str) -> Answer:
+    """Somebody who gives one reason about every item, in which its text may stand."""
+
+    def answer(page: ItemPage) -> dict[str, QuestionAnswer]:
+        return {q.id: QuestionAnswer(1.0, rationale=reason.format(**page.record)) for q in page.questions}
+
+    return answer
+
+
+def test_reasons_that_nearly_copy_a_models_are_found(tmp_path: Path, open_service: OpenService) -> None:
+    service = open_service(with_reasons(tmp_path))
+    own = "{text} It sounds friendly enough to me, and nobody in it seems to be upset at all."
+    walked(service, answer=giving(REASON.replace("very thing", "same thing").lower()))
+    walked(service, answer=giving(own))
+    rows = {row.verdict: row for row in service.researchers.raters()}
+    assert "12 of 12 reasons nearly copy those of bot" in rows["excluded"].flags
+    assert not any("copy" in flag for flag in rows["pending"].flags)
+
+
+def test_reasons_that_nearly_copy_another_persons_flag_both(tmp_path: Path, open_service: OpenService) -> None:
+    """Nobody is excluded by a rule, because it cannot be told who copied whom."""
+    service = open_service(with_reasons(tmp_path))
+    own = "{text} It sounds friendly enough to me, and nobody in it seems to be upset at all."
+    for reason in (
+        own,
+        own.upper().replace("{TEXT}", "{text}"),
+        "{text} Somebody is thanked for help that they gave.",
+    ):
+        walked(service, answer=giving(reason))
+    first, second, third = sorted(service.researchers.raters(), key=lambda row: row.number)
+    assert f"24 of 24 reasons nearly copy those of {second.rater}" in first.flags
+    assert f"24 of 24 reasons nearly copy those of {first.rater}" in second.flags
+    assert not any("copy" in flag for flag in third.flags)
+    assert {row.verdict for row in (first, second, third)} == {"pending"}
+
+
+def test_typing_is_counted_only_where_the_consent_says_so(tmp_path: Path, open_service: OpenService) -> None:
+    plan = study(tmp_path, evidence="typing", consent="Taking part is voluntary.")
+    assert plan.consent == f"Taking part is voluntary.\n\n{evidence.CONSENT}"
+    service = open_service(plan)
+    person = begun(service)
+    page = service.participants.page(person, 1)
+    counts = evidence.read(json.dumps({"pastes": 2, "pasted": 90, "keys": 4, "words": "secret"}))
+    service.participants.submit(person, 1, honest(page), token=page.token, evidence=counts)
+    work(service, person)
+    service.participants.finish(person)
+    (row,) = service.researchers.raters()
+    assert row.evidence == "pastes: 2, characters pasted: 90, keys: 4"
+    assert row.verdict == "pending"
+    assert not any("paste" in flag for flag in row.flags)
+    # Withdrawing deletes it.
+    service.participants.withdraw(person)
+    assert service.database.read(lambda c: c.execute(select(tables.evidence)).all()) == []
+
+
+def test_a_study_without_that_consent_stores_nothing(tmp_path: Path, open_service: OpenService) -> None:
+    service = open_service(study(tmp_path))
+    person = begun(service)
+    page = service.participants.page(person, 1)
+    service.participants.submit(person, 1, honest(page), token=page.token, evidence='{"keys": 3}')
+    assert service.database.read(lambda c: c.execute(select(tables.evidence)).all()) == []

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
-from vantage.collect import drafts
+from vantage.collect import copied_reasons, drafts
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, StudySigner
 
 NOW = 1_800_000_000.0
@@ -52,6 +53,24 @@ def test_a_link_to_continue_is_taken_for_half_a_year(clock: Callable[[float], No
     token = SIGNER.sign_link("p1")
     clock(age)
     assert (SIGNER.check_link(token) is not None) == taken
+
+
+def test_reasons_are_compared_from_eight_words_on() -> None:
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+    assert copied_reasons.shingles(" ".join(words[:7])) == frozenset()
+    assert len(copied_reasons.shingles(" ".join(words))) == 6
+
+
+@pytest.mark.parametrize(("changed", "copies"), [(3, 1), (4, 0)])
+def test_a_reason_with_half_of_anothers_runs_of_words_is_a_near_copy(changed: int, copies: int) -> None:
+    words = [f"word{n}" for n in range(11)]  # nine runs of three words
+    other = [*words[: 11 - changed], *(f"else{n}" for n in range(changed))]
+    # Of nine runs each, those without a changed word are common: 6 of 12, or 5 of 13.
+    given = {"item": ["i"], "question": ["q"], "rater": ["model"], "rationale": [" ".join(words)]}
+    known = copied_reasons.GivenReasons(pl.DataFrame(given))
+    found, compared = known.copied([("i", "q", " ".join(other))])
+    assert (found["model"], compared) == (copies, 1)
+    assert known.copied([("i", "q", " ".join(other))], own="model") == ({}, 0)
 
 
 @pytest.mark.parametrize("beyond", [0, 1])

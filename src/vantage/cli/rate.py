@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vantage.runs.execution import Outcome
     from vantage.runs.options import RunOptions
     from vantage.runs.plan import RunPlan
+    from vantage.runs.store import RunStore
 
     Plan = Callable[[list[ChatRater]], RunPlan]
 
@@ -191,9 +192,8 @@ def rate(
             outcome = run(plan_of(raters), opened, carried, progress=progress)
             corpus = write(outcome, folder, to or folder)
             if study is not None and outcome.complete:
-                from vantage.collect.rating import flow_notes
-
-                notes += flow_notes(study)
+                corpus, more = _about_themselves(study, corpus, raters, opened, carried)
+                notes += more
             if balanced:
                 corpus = averaged(corpus, [rater.id for rater in raters])
             corpus.write(to or folder)
@@ -254,6 +254,16 @@ def _study(flow: str, folder: Path | None, instrument: str | None, *others: obje
     if folder is not None and folder.resolve() != study.folder:
         raise InputError(f"The study's corpus is {study.folder}, not {folder}", remedy="give only one of them")
     return study
+
+
+def _about_themselves(
+    study: AnnotationStudy, corpus: Corpus, raters: list[ChatRater], store: RunStore, options: RunOptions
+) -> tuple[Corpus, list[str]]:
+    """The corpus with what personas answer to the questionnaires of a flow, and what was not asked."""
+    from vantage.collect.rating import ask_personas, flow_notes, with_traits
+
+    answers = ask_personas(study, raters, store, options)
+    return with_traits(corpus, answers.traits), [*flow_notes(study, raters), *answers.notes]
 
 
 def _raters(

@@ -36,6 +36,7 @@ FACTS: Final = {
     "seconds": "median seconds per page",
     "longest run": "longest run of equal answers to a question",
     "same answer": "share of the most frequent answer to a question",
+    "copied reasons": "share of reasons that nearly copy a model's",
 }
 """What a rule may look at."""
 _RULE: Final = re.compile(rf"({'|'.join(FACTS)})\s*([<>])\s*([0-9]*\.?[0-9]+)(?:\s+after\s+([0-9]+))?")
@@ -259,6 +260,8 @@ class StudyDocument(DocumentPart):
     gold: GoldPart | None = None
     rules: tuple[RulePart, ...] = ()
     """Rules about raters, fixed before the study starts."""
+    evidence: Literal["typing"] | None = None
+    """`typing`: count pastes, keys and absences; the consent then says so."""
     traits: tuple[TraitPart, ...] = ()
     """Questions about the participant, asked after consent."""
     quiz: QuizPart | None = None

@@ -19,9 +19,10 @@ from sqlalchemy import Connection, select
 from vantage.adaptive.until import Until
 from vantage.collect.answers import marked_words, read
 from vantage.collect.blocks import Block
+from vantage.collect.evidence import summary
 from vantage.collect.phases import TrainingPhase, accepts
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import arms, items, pages, participants, reviews, submissions
+from vantage.collect.tables import arms, evidence, items, pages, participants, reviews, submissions
 from vantage.corpora import Corpus
 from vantage.corpora.schema import KIND, STATUS
 from vantage.corpora.storage import is_corpus
@@ -70,9 +71,13 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     """Reads the current answers, in the order in which each rater saw the pages."""
     people = [dict(row) for row in connection.execute(select(participants).order_by(participants.c.number)).mappings()]
     decided = {row["participant"]: dict(row) for row in connection.execute(_DECIDED).mappings()}
+    typed: dict[int, list[dict[str, int]]] = {}
+    for number, counts in connection.execute(_TYPED):
+        typed.setdefault(number, []).append(json.loads(counts))
     for person in people:
         latest = decided.get(person["number"], {})
         person |= {name: latest.get(name) for name in ("decided_by", "at")}
+        person["evidence"] = summary(typed.get(person["number"], ()))
     names = {row["number"]: row["rater"] for row in people}
     languages = {row["number"]: row["language"] or study.language for row in people}
     rows = connection.execute(
@@ -128,7 +133,12 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
 
 
 _DECIDED: Final = select(reviews.c.participant, reviews.c.at, reviews.c.decided_by).order_by(reviews.c.id)
-_BESIDE: Final = {"decided_by": pl.String, "at": pl.Float64}
+_TYPED: Final = (
+    select(pages.c.participant, evidence.c.counts)
+    .join(evidence, (evidence.c.page == pages.c.id) & (evidence.c.revision == pages.c.revision))
+    .order_by(pages.c.id)
+)
+_BESIDE: Final = {"decided_by": pl.String, "at": pl.Float64, "evidence": pl.String}
 _PEOPLE: Final[dict[str, Any]] = {
     column.name: {"TEXT": pl.String, "FLOAT": pl.Float64}.get(str(column.type), pl.Int64)
     for column in participants.columns

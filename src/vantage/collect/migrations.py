@@ -17,12 +17,23 @@ from alembic.operations import Operations
 
 
 def _to_5(op: Operations) -> None:
-    """Participants have a language, and how answers were typed is no longer counted."""
+    """Participants have a language."""
     op.add_column("participants", sa.Column("language", sa.Text, nullable=False, server_default=""))
-    op.drop_table("evidence")
 
 
-STEPS: Final[Mapping[int, Callable[[Operations], None]]] = {5: _to_5}
+def _to_6(op: Operations) -> None:
+    """How answers are typed is counted, where the consent says so. Version 4 had this table, version 5 did not."""
+    if not sa.inspect(op.get_bind()).has_table("evidence"):
+        page = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+        op.create_table(
+            "evidence",
+            sa.Column("page", page, sa.ForeignKey("pages.id"), primary_key=True),
+            sa.Column("revision", sa.Integer, primary_key=True),
+            sa.Column("counts", sa.Text, nullable=False),
+        )
+
+
+STEPS: Final[Mapping[int, Callable[[Operations], None]]] = {5: _to_5, 6: _to_6}
 """The step that leads to each version."""
 
 

@@ -276,6 +276,7 @@ class ParticipantService(ParticipantPlaces):
         *,
         token: str,
         seconds: float | None = None,
+        evidence: str | None = None,
     ) -> Submitted:
         """Stores the answers of a page, durably. Repeating a token, or the same answers, changes nothing.
 
@@ -293,6 +294,7 @@ class ParticipantService(ParticipantPlaces):
             token,
             checked(questions, answers, ways),
             None if seconds is None else round(min(max(seconds, 0.0), 86_400.0), 3),
+            evidence if self.study.plan.evidence else None,
         )
 
         def job(connection: Connection) -> Submitted:

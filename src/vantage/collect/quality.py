@@ -21,6 +21,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.engine import Row
 
 from vantage.collect import assignment
+from vantage.collect.copied_reasons import GivenReasons
 from vantage.collect.document import RaterFact, Rule
 from vantage.collect.export import RESEARCHER, Collected, passed_check
 from vantage.collect.private import code_of
@@ -112,6 +113,7 @@ def rater_rows(
 
     `pages` is how many pages each has answered, and has in all; `broken` are the rules that each breaks.
     """
+    copied = _copied(study, answers.judgments)
     profiles, counted = _profiles(study, answers.judgments), included(answers)
     if len(counted) < len(answers.judgments):
         profiles |= _profiles(study, counted)  # those who count are compared with each other
@@ -127,7 +129,7 @@ def rater_rows(
             continue
         rows.append(
             RaterRow(
-                **{name: person[name] for name in ("rater", "number", "stage", "verdict", "note", "rule")},
+                **{name: person[name] for name in ("rater", "number", "stage", "verdict", "note", "evidence", "rule")},
                 condition="" if person["arm"] is None else study.block_of_arm(person["arm"]).condition(person["arm"]),
                 answered=answered,
                 pages=shown,
@@ -143,6 +145,7 @@ def rater_rows(
                 flags=(
                     *_failures(study, tested),
                     *(f"rule: {rule}" for rule in broken.get(person["number"], ())),
+                    *copied.get(rater, ()),
                     *profile.get("flags", ()),
                 ),
                 decided=_decided(person),
@@ -159,6 +162,23 @@ def _decided(person: Mapping[str, Any]) -> str:
     when = datetime.fromtimestamp(person["at"], UTC).strftime("%Y-%m-%d %H:%M UTC")
     who = {RULE: "the rule", RESEARCHER: "a researcher"}.get(person["decided_by"], person["decided_by"])
     return f"decided by {who}, {when}"
+
+
+def _copied(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, list[str]]:
+    """Flags of raters whose reasons nearly copy those of models, or of other people, about the same items."""
+    given: dict[str, list[tuple[str, str, str]]] = {}
+    for rater, item, question, text in judgments.select("rater", "item", "question", "rationale").iter_rows():
+        if text:
+            given.setdefault(rater, []).append((item, question, text))
+    # Among many people, two give one reason that is alike by chance.
+    sources = ((study.model_reasons, 1), (GivenReasons(judgments), 2))
+    flags: dict[str, list[str]] = {}
+    for rater, reasons in given.items():
+        for source, least in sources:
+            counts, of = source.copied(reasons, rater)
+            words = [f"{n} of {of} reasons nearly copy those of {who}" for who, n in counts.items() if n >= least]
+            flags.setdefault(rater, []).extend(words)
+    return flags
 
 
 def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:
@@ -308,6 +328,10 @@ def facts(connection: Connection, study: AnnotationStudy, participant: int) -> d
     if times := [seconds for _, _, seconds in judged if seconds is not None]:
         by_name["seconds"] = RaterFact(median(times), len(times))
     by_name |= repetition(study.questions, [answered for _, answered, _ in judged])
+    reasons = [(item, name, answer[2]) for item, answered, _ in judged for name, answer in answered.items()]
+    copied, compared = study.model_reasons.copied(one for one in reasons if one[2])
+    if compared:
+        by_name["copied reasons"] = RaterFact(copied.total() / compared, compared)
     return by_name
 
 

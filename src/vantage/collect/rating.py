@@ -1,21 +1,34 @@
 """The flow of a study put to models: the same blocks, items, conditions, instruments and repeats as for people.
 
 A model sees each item by itself, so orders and distances do not matter, and it judges every item under every condition.
-Its prompts hold the guidelines; consent, screener, questionnaires, training, quiz and debriefing concern people only.
+Its prompts hold the guidelines; consent, screener, training, quiz and debriefing concern people only.
+Questionnaires are put to personas, and the answers become columns of the raters table.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
+from typing import Any, Final
 
+import polars as pl
+
+from vantage.collect.flow_document import TraitPart
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.study_setup import rows_of
+from vantage.corpora import Corpus
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
+from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
+from vantage.runs.rating import carried_out
+from vantage.runs.store import RunStore
+
+HERE: Final = "about-you"
+"""The only item of a questionnaire that is put to a persona."""
 
 
 def flow_plan(study: AnnotationStudy, raters: Sequence[ChatRater]) -> RunPlan:
@@ -47,13 +60,120 @@ def flow_plan(study: AnnotationStudy, raters: Sequence[ChatRater]) -> RunPlan:
     return RunPlan(tuple(parts))
 
 
-def flow_notes(study: AnnotationStudy) -> list[str]:
-    """What of the flow is not put to models, in sentences."""
-    stages = dict.fromkeys(phase.stage for phase in study.flow.phases if phase.stage not in ("guidelines", "working"))
-    names = ", ".join(stages).replace("traits", "questionnaires")
+def flow_notes(study: AnnotationStudy, raters: Sequence[ChatRater]) -> list[str]:
+    """What of the flow is not put to these raters, in sentences."""
+    personas = any(rater.persona for rater in raters)
+    asked = {"guidelines", "working", *(["traits"] if personas else [])}
+    named = {"traits": "questionnaires", "screener": "the screener's rules" if personas else "screener"}
+    names = ", ".join(dict.fromkeys(named.get(p.stage, p.stage) for p in study.flow.phases if p.stage not in asked))
     notes = [f"For people only, and not asked: {names}."] if names else []
     if any(block.presentation for block in study.blocks):
         notes.append("Questions are put as in the instrument; vary their presentation with --vary.")
     if study.plan.translations:
         notes.append(f"Asked in '{study.language}' only, the study's first language.")
     return notes
+
+
+@dataclass(frozen=True)
+class PersonaAnswers:
+    """What personas answered to the questionnaires of a flow."""
+
+    traits: pl.DataFrame
+    """One row per persona and one column per question that was asked."""
+    notes: list[str]
+
+
+def ask_personas(
+    study: AnnotationStudy, raters: Sequence[ChatRater], store: RunStore | Path, options: RunOptions | None = None
+) -> PersonaAnswers:
+    """Asks personas the questions about the participant, except those that their description answers."""
+    rows: list[dict[str, Any]] = []
+    known: set[str] = set()
+    for rater in raters:
+        if rater.persona is None:
+            continue
+        traits: dict[str, Any] = dict(rater.persona.traits())
+        known |= {question.id for question in study.traits if question.id in traits}
+        row: dict[str, Any] = {"rater": rater.id}
+        # Later phases may depend on what was answered before.
+        for phase in study.flow.questionnaires:
+            while questions := [question for question in phase.asked(traits) if _askable(question)]:
+                given = _answers(replace(rater, samples=1, design=None), questions, study, store, options)
+                traits |= given
+                row |= given
+            traits |= {question.id: None for question in phase.part.questions if question.id not in traits}
+        rows.append(row)
+    notes = []
+    if known:
+        notes.append(f"Not asked, because the personas say so themselves: {', '.join(sorted(known))}.")
+    if unasked := [q.id for q in study.traits if not _askable(q) and q.id not in known] if rows else []:
+        notes.append(
+            f"Not asked of personas, because these are not choices or numbers in a range: {', '.join(unasked)}."
+        )
+    return PersonaAnswers(pl.DataFrame(rows, infer_schema_length=None), notes)
+
+
+def with_traits(corpus: Corpus, traits: pl.DataFrame) -> Corpus:
+    """The corpus with answers of raters as columns of the raters table."""
+    new = [name for name in traits.columns if name != "rater"]
+    if not new:
+        return corpus
+    raters = corpus.raters.join(traits, on="rater", how="left", suffix=" asked", maintain_order="left")
+    for name in new:
+        if f"{name} asked" in raters.columns:
+            both = pl.coalesce(pl.col(f"{name} asked").cast(corpus.raters.schema[name], strict=False), name)
+            raters = raters.with_columns(both.alias(name)).drop(f"{name} asked")
+    return Corpus(corpus.items, raters, corpus.judgments, corpus.instruments, corpus.about)
+
+
+def _askable(question: TraitPart) -> bool:
+    if question.kind == "number":
+        low, high = question.from_, question.to
+        return low is not None and high is not None and 1 <= high - low <= 1000
+    return question.kind == "choice"
+
+
+def _answers(
+    rater: ChatRater,
+    questions: Sequence[TraitPart],
+    study: AnnotationStudy,
+    store: RunStore | Path,
+    options: RunOptions | None,
+) -> dict[str, Any]:
+    """One persona's answers; null where a reply could not be read."""
+    instrument = _instrument(questions, study)
+    item = pl.DataFrame({"item": [HERE], "text": ["This is about you yourself, not about a text."]})
+    plan = RunPlan.of(Corpus.of_items(item, instrument), rater, instrument)
+    (judged,) = carried_out(plan, store, options).judged
+    values: dict[str, float | None] = dict(judged.judgments.select("question", "value").iter_rows())
+    given: dict[str, Any] = dict.fromkeys(question.id for question in questions)
+    for question in questions:
+        if (value := values.get(question.id)) is not None:
+            given[question.id] = int(value) if question.kind == "number" else question.options[int(value)]
+    return given
+
+
+def _instrument(questions: Sequence[TraitPart], study: AnnotationStudy) -> Instrument:
+    """The questions about the participant as an instrument."""
+    scales: dict[str, Any] = {}
+    asked: list[dict[str, str]] = []
+    for question in questions:
+        options = [{"code": code, "label": label} for code, label in enumerate(question.options)]
+        ratio = {"level": "ratio", "from": question.from_, "to": question.to}
+        name = f"scale-{len(scales)}"
+        scales[name] = ratio if question.kind == "number" else {"level": "nominal", "options": options}
+        ask = question.ask.replace("{", "{{").replace("}", "}}")
+        asked.append({"id": question.id, "title": question.id, "ask": ask, "scale": name})
+    return Instrument.from_document(
+        {
+            "id": "about-you",
+            "version": 1,
+            "title": "About you",
+            "description": f"Questions about the participants of the study '{study.id}'.",
+            "language": study.instrument.language,
+            "fields": [{"name": "text", "title": "Note"}],
+            "guidelines": "Please answer these questions about yourself.",
+            "scales": scales,
+            "questions": asked,
+        }
+    )

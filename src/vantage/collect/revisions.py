@@ -10,7 +10,7 @@ from typing import Any, Final
 from vantage.collect.study import AnnotationStudy
 from vantage.errors import InputError
 
-FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation", "rules", "flow")
+FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation", "rules", "evidence", "flow")
 """Keys of a study file that answers depend on."""
 OPEN: Final = frozenset(
     {"text", "title", "intro", "ask", "explain", "end", "minutes", "page_minutes", "raters", "batch"}

@@ -9,7 +9,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from vantage.collect import evidence
 from vantage.collect.blocks import Block, Shown, blocks_of, instrument_key, shown
+from vantage.collect.copied_reasons import GivenReasons
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_checks import FlowChecks, training_items
 from vantage.collect.flow_document import TraitPart
@@ -74,10 +76,7 @@ class AnnotationStudy:
         cls, plan: Mapping[str, Any], instruments: Mapping[str, Mapping[str, Any]], folder: Path, database: str
     ) -> AnnotationStudy:
         """A study from its database, with its corpus and database where they are now."""
-        # What an earlier version could say and this one cannot is left out.
-        kept = {key: value for key, value in plan.items() if key in StudyDocument.model_fields}
-        kept["rules"] = [rule for rule in plan.get("rules", ()) if "copied reasons" not in str(rule)]
-        whole = StudyDocument.model_validate({**kept, "corpus": str(folder), "database": database})
+        whole = StudyDocument.model_validate({**plan, "corpus": str(folder), "database": database})
         known = {name: Instrument.from_document(document) for name, document in instruments.items()}
         return cls(whole, known, Corpus.read(folder), folder.resolve())
 
@@ -168,7 +167,9 @@ class AnnotationStudy:
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
         own = next((phase.consent.text for phase in self.plan.flow if phase.consent), "")
-        return self.said(own or self.plan.consent) or self.instrument.consent
+        whole = self.said(own or self.plan.consent) or self.instrument.consent
+        added = language(self.language).say(evidence.CONSENT) if self.plan.evidence else ""
+        return "\n\n".join(part for part in (whole, added) if part)
 
     @property
     def warning(self) -> str:
@@ -204,6 +205,11 @@ class AnnotationStudy:
         """Items with known answers, which are not assigned for ordinary judgment: gold and training items."""
         gold = {item for block in self.blocks for item in block.gold}
         return frozenset(gold | {item for item, _ in training_items(self.plan)})
+
+    @cached_property
+    def model_reasons(self) -> GivenReasons:
+        """The reasons that models gave about the items, to compare people's with."""
+        return GivenReasons.of_models(self.corpus)
 
     @cached_property
     def fields(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from vantage.collect.answers import read
 from vantage.collect.blocks import Block, decoded
 from vantage.collect.languages import sentence
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import items, pages, participants, submissions
+from vantage.collect.tables import evidence, items, pages, participants, submissions
 from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step, Submitted
 
 _PAGE = (
@@ -79,6 +79,8 @@ class Submission:
     token: str
     answers: str
     seconds: float | None
+    evidence: str | None = None
+    """Counts of how it was typed, as stored."""
 
 
 def page_number(token: str) -> int:
@@ -169,6 +171,8 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
     now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
     stored = {"page": page.id, "revision": revision, "token": new.token, "answers": new.answers}
     connection.execute(_INSERT, {**stored, "seconds": new.seconds, "at": now})
+    if new.evidence is not None:
+        connection.execute(evidence.insert(), {"page": page.id, "revision": revision, "counts": new.evidence})
     connection.execute(_ANSWERED, {"page": page.id, "new_revision": revision})
     drafts.drop(connection, page.number, drafts.item_place(page.id))
     if page.lease is None:

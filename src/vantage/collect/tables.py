@@ -211,6 +211,14 @@ events: Final = METADATA.table(
 )
 """What happened, append-only; submissions and reviews have their own times (see `progress.log`)."""
 
+evidence: Final = METADATA.table(
+    "evidence",
+    sa.Column("page", sa.ForeignKey("pages.id"), primary_key=True),
+    sa.Column("revision", sa.Integer, primary_key=True),
+    sa.Column("counts", sa.Text, nullable=False),
+)
+"""How the answers of a submission were typed, as JSON, where the consent says so."""
+
 for _ddl, _dialect in (
     ("CREATE TRIGGER events_no_{0} BEFORE {0} ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END", "sqlite"),
     (
@@ -226,11 +234,11 @@ for _ddl, _dialect in (
 
 PERSONAL: Final = (
     *(participants.c.traits, participants.c.state, participants.c.note),
-    *(submissions.c.answers, drafts.c.fields),
+    *(submissions.c.answers, drafts.c.fields, evidence.c.counts),
 )
 """Columns that hold what participants said."""
 
-VERSION: Final = 5
+VERSION: Final = 6
 FIRST: Final = 4
 """The first version that was released; databases that are older cannot be read."""
 _WORDING = sa.text("INSERT INTO wordings (sha256, text) VALUES (:sha256, :text) ON CONFLICT DO NOTHING")

@@ -309,6 +309,8 @@ class RaterRow:
     """The participant's completion code, to compare with the platform's list."""
     rule: str = ""
     """The rule by which the rater was excluded."""
+    evidence: str = ""
+    """How answers were typed, in words, where the consent says so; for a person to weigh, never a verdict."""
     decided: str = ""
     """Who made the latest decision and when, with the rule that was applied."""
 

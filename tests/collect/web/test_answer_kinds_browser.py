@@ -13,7 +13,7 @@ import uvicorn
 
 from tests.collect.web.studies import OPENED, study_service
 from tests.collect.web.test_browser import browser, fits, new_page
-from tests.instruments.test_kinds import KINDS, OPINIONS
+from tests.instruments.test_kinds import KINDS, OPINIONS, ORDERS
 from vantage.collect.service import StudyService
 from vantage.collect.web import create_app
 
@@ -34,9 +34,16 @@ def opinions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StudySe
     yield from served(tmp_path_factory.mktemp("opinions"), OPINIONS)
 
 
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StudyService, str]]:
+    yield from served(tmp_path_factory.mktemp("orders"), ORDERS)
+
+
 def served(folder: Path, instrument: Path) -> Iterator[tuple[StudyService, str]]:
     """A study of two texts on a server of its own."""
     items = [{"text": "It rained."}, {"text": "It snowed."}]
+    if instrument == ORDERS:
+        items = [{"text": "We need work first, and clean air.", "place": "Rome"}] * 2
     service = study_service(folder, str(instrument), items=items, raters=50)
     OPENED.remove(service)
     server = uvicorn.Server(uvicorn.Config(create_app(service), port=0, log_level="error"))
@@ -138,6 +145,62 @@ def test_a_slider_runs_from_right_to_left_with_its_anchors(browser: Browser, stu
     assert float(page.input_value("#a0")) < 5
 
 
+def tabbed_to(page: Page, selector: str) -> None:
+    """Moves on with the Tab key alone."""
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(selector)
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_list_is_ranked_and_words_are_marked_by_keys_alone(
+    browser: Browser, orders: tuple[StudyService, str], script: bool
+) -> None:
+    page = opened(browser, orders[1], script=script)
+    for name, place in (("a0", "2"), ("a1", "3"), ("a2", "1")):
+        tabbed_to(page, f"[name={name}]")
+        page.keyboard.press(place)
+    assert [page.input_value(f"[name=a{n}]") for n in range(3)] == ["2", "3", "1"]
+    tabbed_to(page, "[name=a3]")
+    page.keyboard.press("ArrowDown")  # the second option
+    page.keyboard.press(" ")
+    chosen = page.locator("[name=a3]:checked").get_attribute("value")
+    for word in (1, 2, 4):
+        tabbed_to(page, f"[name='m4.{word}']")
+        page.keyboard.press(" ")
+    tabbed_to(page, "main form.questions button:not(.quiet)")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/item/2")
+    assert chosen is not None
+    assert last(orders[0]) == {
+        "aims.jobs": (2.0, None),
+        "aims.the-climate-or-nature": (3.0, None),
+        "aims.safety": (1.0, None),
+        "side": (float(chosen), None),
+        "side-words": (1.0, "need work; and"),
+    }
+
+
+def test_a_place_that_is_taken_is_exchanged_and_arrows_move_through_words(
+    browser: Browser, orders: tuple[StudyService, str]
+) -> None:
+    page = opened(browser, orders[1])
+    for name, place in (("a0", "1"), ("a1", "2"), ("a2", "3"), ("a2", "ArrowUp"), ("a2", "ArrowUp")):
+        page.focus(f"[name={name}]")
+        page.keyboard.press(place)
+    assert [page.input_value(f"[name=a{n}]") for n in range(3)] == ["2", "3", "1"]
+    page.focus("[name='m4.0']")
+    for key in ("ArrowRight", " ", "ArrowRight", "ArrowRight", " ", "ArrowLeft", " "):
+        page.keyboard.press(key)
+    assert page.locator(".words input:checked").evaluate_all("all => all.map((one) => one.name)") == [
+        "m4.1",
+        "m4.2",
+        "m4.3",
+    ]
+
+
 def test_sliders_of_shares_end_where_all_is_given_away(browser: Browser, opinions: tuple[StudyService, str]) -> None:
     page = opened(browser, opinions[1])
     sliders = page.locator(".shares input[type=range]")
@@ -155,7 +218,7 @@ def test_sliders_of_shares_end_where_all_is_given_away(browser: Browser, opinion
     assert answers["probabilities"].drop_nulls().to_list() == [[0.7, 0.3, 0.0], [0.0, 0.0, 1.0]]
 
 
-@pytest.mark.parametrize("kinds", ["study", "opinions"])
+@pytest.mark.parametrize("kinds", ["study", "opinions", "orders"])
 def test_a_phone_shows_it_without_faults(browser: Browser, kinds: str, request: pytest.FixtureRequest) -> None:
     study: tuple[StudyService, str] = request.getfixturevalue(kinds)
     from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]

@@ -35,6 +35,6 @@ def test_starting_and_stopping_closes_an_owned_service(tmp_path: Path) -> None:
         pass
     assert closed == []
     with TestClient(create_app(service, own=True)) as client:
-        assert client.get("/health").json()["status"] == "ok"
+        assert client.get("/api/health").json()["status"] == "ok"
     assert closed == [True]
     del service.close

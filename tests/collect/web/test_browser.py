@@ -42,6 +42,7 @@ ARGUMENTS = [
 SIZES = {"phone": (360, 740), "desktop": (1440, 900)}
 MIXED = "whole-way"
 ORDERS = "orders"
+TYPED = "typed"
 ARABIC = {"text": "قال الوزير إن الخطة ناجحة، ولم يصدقه أحد.", "target": "الوزير"}
 
 
@@ -89,6 +90,9 @@ class Studies:
             service = study_service(folder, "sarcasm", items=items, raters=50, conditions={"between": ["context"]})
             service.researchers.set_password(PASSWORD)
             answered(service)
+        elif name == TYPED:
+            items = [{"post": "It rains.", "reply": "Lovely day."}] * 2
+            service = study_service(folder, "irony", items=items, raters=50, evidence="typing", consent="Voluntary.")
         elif name == ORDERS:
             service = StudyService(
                 presented(folder, presentation={"order": "random", "direction": ["plain", "reversed"]})
@@ -486,3 +490,21 @@ def test_a_researcher_walks_through_the_dashboard(browser: Browser, address: str
     assert page.url.endswith("/admin/login")
     assert problems == {}
     context.close()
+
+
+def test_typing_is_counted_and_the_consent_says_so(studies: Studies, address: str, browser: Browser) -> None:
+    from vantage.collect.evidence import CONSENT
+
+    context, page = new_page(browser, "desktop")
+    page.goto(f"{address}/{TYPED}/")
+    assert CONSENT in page.content()
+    while "/item/" not in page.url:
+        page.locator("main button").first.click()
+        page.wait_for_load_state()
+    page.evaluate("() => dispatchEvent(new ClipboardEvent('paste', {clipboardData: new DataTransfer()}))")
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/item/2")
+    context.close()
+    typed = studies[TYPED].researchers.raters()[0].evidence
+    assert typed == "pastes: 1, keys: 2"

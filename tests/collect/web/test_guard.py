@@ -18,7 +18,7 @@ def service(tmp_path: Path) -> StudyService:
     return study_service(tmp_path)
 
 
-@pytest.mark.parametrize("path", ["/", "/admin/login", "/nowhere", "/health", "/item/1"])
+@pytest.mark.parametrize("path", ["/", "/admin/login", "/nowhere", "/api/health", "/openapi.json", "/item/1"])
 def test_every_response_carries_the_security_headers(service: StudyService, path: str) -> None:
     visitor = Visitor(service)
     visitor.get(path)

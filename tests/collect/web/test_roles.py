@@ -86,6 +86,8 @@ def test_programs_have_the_same_roles(service: StudyService, role: Role) -> None
         ("GET", "/api/overview", None, "view"),
         ("GET", "/api/raters", None, "view"),
         ("POST", f"/api/raters/{rater}", {"verdict": "approved"}, "review"),
+        ("GET", "/api/invitations", None, "manage"),
+        ("POST", "/api/invitations", {"count": 1}, "manage"),
         ("POST", "/api/pause", {"paused": False}, "manage"),
     ):
         found = client.request(method, path, json=body, headers=bearer)

@@ -174,7 +174,7 @@ def test_health_says_when_the_database_is_down(tmp_path: Path, postgres: str) ->
     assert address != postgres
     service = StudyService(AnnotationStudy.of(corpus(tmp_path, "irony"), "irony"), address)
     client = TestClient(create_app(service), raise_server_exceptions=False)
-    for path in ("/health", "/health"):
+    for path in ("/health", "/api/health"):
         found = client.get(path)
         assert (found.status_code, found.json()["status"]) == (200, "ok")
     with psycopg.connect(postgres, autocommit=True) as server:
@@ -190,7 +190,7 @@ def test_workers_are_told_by_the_environment(tmp_path: Path, monkeypatch: pytest
     source = {"folder": str(corpus(tmp_path, "irony")), "instrument": "irony"}
     monkeypatch.setenv(VARIABLE, json.dumps(source))
     with TestClient(worker()) as client:
-        assert client.get("/health").status_code == 200
+        assert client.get("/api/health").status_code == 200
 
 
 def test_nothing_to_serve() -> None:

@@ -1,7 +1,7 @@
-"""The dashboard for programs: JSON under `/api`.
+"""The dashboard for programs: JSON under `/api`, described at `/openapi.json`.
 
 A program sends the password once and gets a token that is valid for twelve hours; every other call sends it as
-`Authorization: Bearer TOKEN`. The models below check requests.
+`Authorization: Bearer TOKEN`. The models below check requests and are part of the description.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -16,9 +17,10 @@ from sqlalchemy.exc import DBAPIError
 from starlette.responses import JSONResponse, Response
 
 from vantage._version import __version__
+from vantage.collect.answers import whole_number
 from vantage.collect.sql import WORKERS
-from vantage.collect.views import Overview, RaterRow, Refused, Role, Verdict
-from vantage.collect.web.researcher_pages import SESSION, password_error
+from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Role, Verdict
+from vantage.collect.web.researcher_pages import MOST_INVITATIONS, SESSION, password_error
 from vantage.collect.web.visit import LOG, RETRY, STATUS, PageError, Visit
 
 TOKEN_PAGE: Final = "api"  # noqa: S105 - the name of a page
@@ -44,6 +46,13 @@ class Paused(Strict):
     paused: bool
 
 
+class Invite(Strict):
+    """Invitations to create."""
+
+    count: Annotated[int, Field(ge=1, le=MOST_INVITATIONS)]
+    note: Annotated[str, Field(max_length=200)] = ""
+
+
 class Review(Strict):
     """A verdict on a rater."""
 
@@ -53,17 +62,62 @@ class Review(Strict):
     """Why a rater is excluded; by default the rater's flags."""
 
 
+class Token(BaseModel):
+    """A token for the `Authorization` header."""
+
+    token: str
+    seconds: int
+
+
+class LoggedOut(BaseModel):
+    """The token is no longer valid."""
+
+    logged_out: bool
+
+
+class Problem(BaseModel):
+    """What went wrong, and what to do."""
+
+    problem: str
+
+
+class Health(BaseModel):
+    """Whether the server can serve."""
+
+    status: Literal["ok", "database down"]
+    version: str
+    workers: int
+    """Processes that serve the study on this machine."""
+
+
+class Reliability(BaseModel):
+    """One measure of one question under one condition; null with a reason where it is undefined."""
+
+    question: str
+    condition: str
+    measure: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    items: int | None
+    raters: int | None
+    judgments: int | None
+    reason: str | None
+
+
 B = TypeVar("B", bound=Strict)
 
 
 @dataclass(frozen=True)
 class ApiCall:
-    """One call of the interface: its address, handler and request."""
+    """One call of the interface: its address, handler, request and response."""
 
     method: Literal["GET", "POST"]
     path: str
     handler: Callable[[Visit], Any]
+    response: Any
     body: type[Strict] | None = None
+    query: tuple[tuple[str, dict[str, Any]], ...] = ()
     role: Role | None = "view"
     """What a researcher must be allowed to; null where no token is needed."""
 
@@ -71,9 +125,10 @@ class ApiCall:
 def health(visit: Visit) -> Response:
     """Reports whether the server and its database are running, for load balancers; 503 where the database is not."""
     down = not visit.site.service.database.answers()
-    state = {"status": "database down" if down else "ok", "version": __version__}
-    workers = int(os.environ.get(WORKERS, "1"))  # processes that serve the study on this machine
-    return JSONResponse({**state, "workers": workers}, 503 if down else 200, RETRY if down else None)
+    state = Health(
+        status="database down" if down else "ok", version=__version__, workers=int(os.environ.get(WORKERS, "1"))
+    )
+    return JSONResponse(state.model_dump(), 503 if down else 200, RETRY if down else None)
 
 
 def token(visit: Visit) -> dict[str, Any]:
@@ -96,6 +151,12 @@ def overview(visit: Visit) -> Overview:
     return visit.site.researchers.overview()
 
 
+def reliability(visit: Visit) -> list[dict[str, Any]]:
+    """Agreement and reliability by question and condition, with 95 % intervals."""
+    rows = visit.site.researchers.reliability().to_dicts()
+    return [{name: row.get(name) for name in Reliability.model_fields} for row in rows]
+
+
 def raters(visit: Visit) -> list[RaterRow]:
     """Per-rater quality, under the pseudonyms of the export."""
     return visit.site.researchers.raters()
@@ -108,6 +169,37 @@ def review(visit: Visit) -> dict[str, str | None]:
     return body.model_dump()
 
 
+def items(visit: Visit) -> list[ItemLine]:
+    """A range of the items, or those whose id starts with `find`."""
+    query = visit.request.query_params
+    find = query.get("find", "")
+    if len(query.multi_items()) > len(query) or set(query) - {"start", "count", "find"} or len(find) > 200:
+        raise PageError(400, "Not as described", "Give 'start', 'count' and 'find' at most once; see /openapi.json.")
+    numbers = []
+    for name, otherwise, most in (("start", "0", 10_000_000), ("count", "50", 1000)):
+        number = whole_number(query.get(name, otherwise))
+        if number is None or number > most:
+            raise PageError(400, "Not a number", f"'{name}' must be a whole number from 0 to {most}.")
+        numbers.append(number)
+    return visit.site.researchers.items(numbers[0], numbers[1], find)
+
+
+def item(visit: Visit) -> ItemAnswers:
+    """One item with the distribution of its answers and the reasons given."""
+    return visit.site.researchers.item(visit.request.path_params["item"])
+
+
+def invitations(visit: Visit) -> list[Invitation]:
+    """All invitations."""
+    return visit.site.researchers.invitations()
+
+
+def invite(visit: Visit) -> list[Invitation]:
+    """Creates invitations."""
+    body = _body(visit, Invite)
+    return visit.researchers.invite(body.count, body.note)
+
+
 def pause(visit: Visit) -> dict[str, bool]:
     """Pauses or resumes the study."""
     body = _body(visit, Paused)
@@ -115,14 +207,32 @@ def pause(visit: Visit) -> dict[str, bool]:
     return {"paused": body.paused}
 
 
+_BRACES: Final = str.maketrans("", "", "{}")
+_WHOLE: Final = {"type": "integer", "minimum": 0}
 CALLS: Final = (
-    ApiCall("GET", "/health", health, role=None),
-    ApiCall("POST", "/api/logout", log_out),
-    ApiCall("POST", "/api/token", token, body=Password, role=None),
-    ApiCall("GET", "/api/overview", overview),
-    ApiCall("GET", "/api/raters", raters),
-    ApiCall("POST", "/api/raters/{rater}", review, body=Review, role="review"),
-    ApiCall("POST", "/api/pause", pause, body=Paused, role="manage"),
+    ApiCall("GET", "/health", health, Health, role=None),
+    ApiCall("GET", "/api/health", health, Health, role=None),
+    ApiCall("POST", "/api/logout", log_out, LoggedOut),
+    ApiCall("POST", "/api/token", token, Token, body=Password, role=None),
+    ApiCall("GET", "/api/overview", overview, Overview),
+    ApiCall("GET", "/api/reliability", reliability, list[Reliability]),
+    ApiCall("GET", "/api/raters", raters, list[RaterRow]),
+    ApiCall("POST", "/api/raters/{rater}", review, Review, body=Review, role="review"),
+    ApiCall(
+        "GET",
+        "/api/items",
+        items,
+        list[ItemLine],
+        query=(
+            ("start", {**_WHOLE, "maximum": 10_000_000, "default": 0}),
+            ("count", {**_WHOLE, "maximum": 1000, "default": 50}),
+            ("find", {"type": "string", "maxLength": 200, "default": ""}),
+        ),
+    ),
+    ApiCall("GET", "/api/items/{item}", item, ItemAnswers),
+    ApiCall("GET", "/api/invitations", invitations, list[Invitation], role="manage"),
+    ApiCall("POST", "/api/invitations", invite, list[Invitation], body=Invite, role="manage"),
+    ApiCall("POST", "/api/pause", pause, Paused, body=Paused, role="manage"),
 )
 
 
@@ -149,6 +259,59 @@ def serve(call: ApiCall) -> Callable[[Visit], Response]:
     return handler
 
 
+@lru_cache(maxsize=4)
+def description(prefix: str = "") -> dict[str, Any]:
+    """The OpenAPI document of the calls."""
+    shapes: dict[str, Any] = {}
+
+    def schema(of: Any) -> dict[str, Any]:
+        made = TypeAdapter(of).json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+        shapes.update(made.pop("$defs", {}))
+        return made
+
+    paths: dict[str, dict[str, Any]] = {}
+    problem = {"content": {"application/json": {"schema": schema(Problem)}}}
+    for call in CALLS:
+        named = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
+        word = {"type": "string", "minLength": 1}
+        parameters = [{"name": name, "in": "path", "required": True, "schema": word} for name in named]
+        parameters += [{"name": name, "in": "query", "schema": shape} for name, shape in call.query]
+        content = {"application/json": {"schema": schema(call.response)}}
+        refusals = {
+            "400": ("Not as described", call.body or call.query),
+            "401": ("No token, or an expired one", call.role),
+            "403": ("Wrong password, or not allowed", call.body is Password or call.role not in (None, "view")),
+            "404": ("Not found", named),
+            "409": ("No longer possible", named),
+            "413": ("The body is too large", call.body),
+            "429": ("Too many wrong passwords", call.body is Password),
+        }
+        responses = {
+            status: {"description": why, **problem} for status, (why, possible) in refusals.items() if possible
+        }
+        responses["200"] = {"description": "Success", "content": content}
+        if call.handler is health:
+            responses["503"] = {"description": "The database does not answer", "content": content}
+        entry: dict[str, Any] = {
+            "operationId": f"{call.method.lower()}{call.path.replace('/', '_').translate(_BRACES)}",
+            "summary": (call.handler.__doc__ or "").strip(),
+            "parameters": parameters,
+            "responses": responses,
+        }
+        if call.body:
+            entry["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema(call.body)}}}
+        if call.role:
+            entry["security"] = [{"token": []}]
+        paths.setdefault(call.path, {})[call.method.lower()] = entry
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Vantage collect", "version": __version__},
+        "servers": [{"url": prefix or "/"}],
+        "paths": paths,
+        "components": {"schemas": shapes, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
 def _authorised(visit: Visit, role: Role) -> None:
     kind, _, text = visit.request.headers.get("authorization", "").partition(" ")
     session, _, signed = text.partition(".")
@@ -163,4 +326,4 @@ def _body(visit: Visit, model: type[B]) -> B:
         return model.model_validate_json(visit.body)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the body'}: {e['msg']}" for e in error.errors()[:5])
-        raise PageError(400, "Not as described", f"{problems}. See docs/collect.md.") from None
+        raise PageError(400, "Not as described", f"{problems}. See /openapi.json.") from None

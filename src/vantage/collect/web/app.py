@@ -102,6 +102,9 @@ def create_app(
             return Response(file.packed, media_type=file.kind, headers={**headers, "content-encoding": "gzip"})
         return Response(file.plain, media_type=file.kind, headers=headers)
 
+    async def described(_: Request) -> Response:
+        return JSONResponse(api.description(site.prefix))
+
     async def failed(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101
         if request.url.path.startswith(f"{site.prefix}/api/"):
@@ -111,7 +114,7 @@ def create_app(
         page.headers.update(error.headers or {})
         return page
 
-    files: list[BaseRoute] = [Route("/static/{name}", static)]
+    files: list[BaseRoute] = [Route("/static/{name}", static), Route("/openapi.json", described)]
     if preview:
         shown = {path: page for path, page in PAGES.items() if not path.startswith("/admin")}
         routes = [*_pages(site, shown), *files]
@@ -119,7 +122,7 @@ def create_app(
         routes = [*_pages(site, {**PAGES, **(pages or {})}), *files, Mount("/preview", tried)]
         calls: dict[str, dict[str, Handler]] = {}
         for call in api.CALLS:
-            calls.setdefault(call.path, {})[call.method] = api.serve(call)
+            calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)
         routes += _pages(site, calls, json=True)
     return Starlette(
         routes=routes,

@@ -9,6 +9,7 @@ from typing import Final
 
 from starlette.responses import JSONResponse, Response
 
+from vantage.collect import evidence
 from vantage.collect.languages import sentence
 from vantage.collect.submissions import page_number
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
@@ -49,7 +50,10 @@ def submit(visit: Visit) -> Response:
     questions, _ = site.study.shown(int(group), participant.number, page_number(token.view))
     answers = forms.read(questions, given)
     try:
-        done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
+        counts = evidence.read(given.get("evidence", ""))
+        done = site.participants.submit(
+            participant, position, answers, token=token.view, seconds=token.seconds, evidence=counts
+        )
     except InvalidAnswers as invalid:
         keep_draft(visit, participant, token)
         page, errors = _page(visit, participant), forms.errors(questions, invalid)
@@ -122,6 +126,7 @@ def _item(
         left=page.left,
         draft=page_number(page.token),
         form=token,
+        evidence=site.study.plan.evidence,
     )
 
 

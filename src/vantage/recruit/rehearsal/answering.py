@@ -26,7 +26,7 @@ from vantage.measures import Floats
 from vantage.planning.model import RatingModel
 from vantage.planning.pilot import Pilot
 
-Kind = Literal["careful", "hasty", "careless", "leaving", "phone", "declining"]
+Kind = Literal["careful", "hasty", "careless", "copying", "leaving", "phone", "declining"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,12 @@ class Behaviour:
 
 
 KINDS: Final[Mapping[Kind, Behaviour]] = {
-    "careful": Behaviour(0.74, says="read, and answer as they see it"),
+    "careful": Behaviour(0.70, says="read, and answer as they see it"),
     "hasty": Behaviour(
         0.08, pace=0.35, random=0.25, attends=0.8, reads=0.8, says="skim, and answer a quarter at random"
     ),
     "careless": Behaviour(0.06, pace=0.2, random=1.0, attends=0.0, reads=0.0, says="answer everything at random"),
+    "copying": Behaviour(0.04, pace=0.6, random=0.1, attends=0.95, reads=0.95, says="paste a model's reasons"),
     "leaving": Behaviour(0.05, says="leave half-way; half of them return the submission, the others vanish"),
     "phone": Behaviour(0.03, pace=1.2, says="leave half-way and come back on a phone"),
     "declining": Behaviour(0.04, says="do not agree"),
@@ -82,7 +83,7 @@ def crowd(people: int, seed: int, mix: Mapping[str, float] | None = None) -> lis
     """So many people in the order of their arrival, as many of each kind as its share says.
 
     >>> sum(guest.kind == "careful" for guest in crowd(200, 1))
-    148
+    140
     """
     shares = {kind: one.share for kind, one in KINDS.items()} if mix is None else dict(mix)
     for kind in shares:
@@ -110,6 +111,7 @@ SCREENED: Final = 1000
 UNHURRIED: Final = 0.5
 """The pace from which on people also answer what they need not."""
 WORDS: Final = ("The words", "of the text", "make me think", "that this", "is the case", "to some extent", "I believe")
+COPIED: Final = "Based on the provided text, the statement clearly conveys this attribute in a nuanced manner overall."
 
 
 class RehearsalAnswers:
@@ -206,7 +208,7 @@ class RehearsalAnswers:
         return "ok" if field.required or guest.behaviour.pace >= UNHURRIED else ""
 
     def _reason(self, form: StudyForm, field: FormField, guest: Guest, rng: np.random.Generator) -> str | None:
-        """A reason, or an answer, in a person's own words."""
+        """A reason, or an answer, in a person's own words, or the one that a model gave."""
         question = field.questions[0]
         asked = "required" if field.kind == "text" and field.required else question.rationale
         if asked == "no" or (asked == "optional" and guest.behaviour.pace < UNHURRIED):
@@ -214,7 +216,7 @@ class RehearsalAnswers:
         own = form.item.split()
         start = int(rng.integers(0, max(len(own) - 4, 1)))
         text = " ".join([*rng.permutation(WORDS)[:4].tolist(), *own[start : start + 4]])
-        text = "ok" if guest.kind == "careless" else text
+        text = "ok" if guest.kind == "careless" else COPIED if guest.kind == "copying" else text
         return text[: field.longest].strip()
 
     def _value(

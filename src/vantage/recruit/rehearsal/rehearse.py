@@ -98,7 +98,7 @@ def rehearse(
         study: The study whose pages they walk.
         people: How many simulated people come, at most 5,000.
         seed: Random seed.
-        mix: Shares of careful, hasty, careless, leaving, phone … people. The kinds are `answering.KINDS`.
+        mix: Shares of careful, hasty, careless, copying, leaving, phone … people. The kinds are `answering.KINDS`.
         pilot: Whose answers the model of ratings is taken from, instead of stated parameters.
         advance: Called with how many people have walked.
     """

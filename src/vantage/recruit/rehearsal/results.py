@@ -226,6 +226,7 @@ def _checks(study: AnnotationStudy, flags: list[tuple[Guest, RaterRow | None]]) 
                 "flagged": sum(good),
                 "false_alarms": sum(good) / len(good) if good else None,
                 "hasty_caught": sum(caught["hasty"]),
+                "copying_caught": sum(caught["copying"]),
                 "others_caught": sum(sum(caught[kind]) for kind in ("leaving", "phone")),
             }
         )

@@ -205,3 +205,17 @@
     question.scrollIntoView({ block: "nearest" });
   });
 })();
+
+// Counts of pastes, keys and absences, where the consent says so.
+(() => {
+  const field = document.querySelector("[data-evidence]");
+  if (!field) return;
+  const counts = { pastes: 0, pasted: 0, keys: 0, away: 0 };
+  addEventListener("paste", (event) => {
+    counts.pastes += 1;
+    counts.pasted += event.clipboardData.getData("text").length;
+  });
+  addEventListener("keydown", () => { counts.keys += 1; }, true);
+  addEventListener("blur", () => { counts.away += 1; });
+  addEventListener("submit", () => { field.value = JSON.stringify(counts); });
+})();
