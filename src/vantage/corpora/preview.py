@@ -40,26 +40,34 @@ class Attempt:
     doubts: list[dict[str, Any]] | None = None
     corpus: Corpus | None = None
     problem: str | None = None
+    other: Attempt | None = None
+    """The same with the other way to settle a doubt, where one is as likely."""
+    undecided: str = ""
+    """That doubt."""
 
     def read(self, rows: FileRows) -> Attempt:
         """Reads the table, settling doubts on the way."""
-        self.doubts = []
+        self.doubts = self.doubts or []
         while self.corpus is None and self.problem is None:
             try:
                 self.corpus = read(rows, **self.options)
             except Doubt as doubt:
-                self.settle(doubt)
+                if doubt.otherwise and self.other is None:
+                    self.other = Attempt({**self.options}, _chosen(doubt.otherwise), [*self.doubts])
+                    self.other.settle(doubt, doubt.otherwise)
+                    self.why, self.undecided = _chosen(doubt.settle), doubt.problem
+                self.settle(doubt, doubt.settle)
             except InputError as error:
                 self.problem = str(error)
         return self
 
-    def settle(self, doubt: Doubt) -> None:
-        """Takes the options that a doubt suggests."""
+    def settle(self, doubt: Doubt, chosen: Mapping[str, Any]) -> None:
+        """Takes options that settle a doubt."""
         self.doubts = [
             *(self.doubts or ()),
-            {"doubt": str(doubt), "row": doubt.row, "column": doubt.column, "settle": doubt.settle},
+            {"doubt": str(doubt), "row": doubt.row, "column": doubt.column, "settle": dict(chosen)},
         ]
-        for name, settled in doubt.settle.items():
+        for name, settled in chosen.items():
             known = self.options.get(name)
             if isinstance(settled, list):
                 self.options[name] = (
@@ -73,7 +81,7 @@ class Attempt:
             else:
                 self.options[name] = {**(known or {}), **settled} if isinstance(settled, Mapping) else settled
         values = self.options.get("values")
-        if values and (gone := [*doubt.settle.get("traits", ()), *doubt.settle.get("map", ())]):
+        if values and (gone := [*chosen.get("traits", ()), *chosen.get("map", ())]):
             self.options["values"] = [name for name in values if name not in gone]
         if len(self.doubts) >= SETTLED:
             self.problem = str(doubt)
@@ -102,7 +110,7 @@ def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], li
             rows = open_rows(source, **{k: first.options[k] for k in OPENING if k in first.options})
             shape = structure(rows, first.options)
         except Doubt as doubt:
-            first.settle(doubt)
+            first.settle(doubt, doubt.settle)
         except InputError as error:
             first.problem = str(error)
     if rows is None or shape is None:
@@ -117,14 +125,25 @@ def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], li
         if shape.doubt:
             plain = Attempt(first.options, problem=f"{path or 'frame'}: {shape.doubt}.")
         tried = [plain]
+    undecided = next((one.undecided for one in tried if one.undecided), "")
+    tried += [one.other.read(rows) for one in tried if one.other is not None]
     for attempt in tried:
         attempt.doubts = [*opened, *(attempt.doubts or ())]
     good = [attempt for attempt in tried if attempt.problem is None]
     # That one of two readings fails does not make the other one right.
-    good, why = (tried, shape.doubt) if good and len(tried) > 1 else (good, "")
+    good, why = (tried, shape.doubt or undecided) if good and len(tried) > 1 else (good, "")
     if not good:
         return _facts(path, rows, shape, tried[:1], tried[0].problem), []
     return _facts(path, rows, shape, good, None, why), good
+
+
+def _chosen(options: Mapping[str, Any]) -> str:
+    """What a way to settle a doubt says of raters.
+
+    >>> _chosen({"kinds": {"Bert": "person", "gpt-4": "model"}})
+    'Bert is a person, gpt-4 is a model'
+    """
+    return ", ".join(f"{rater} is a{'n' * (kind == 'aggregate')} {kind}" for rater, kind in options["kinds"].items())
 
 
 def _joined(inferred: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vantage import Corpus, InputError
+from vantage.corpora.preview import preview
 from vantage.corpora.readers import load
 from vantage.corpora.readers.table import read
 
@@ -298,3 +299,20 @@ def test_people_who_agree_with_the_others_are_people() -> None:
     assert len(load("table", _rated(None)).raters) == 9
     alike = [(f"d{i}", f"w{r}", 1.0 + i % 3) for r in range(6) for i in range(12)]
     assert len(load("table", pl.DataFrame(alike, schema=["item", "rater", "value"], orient="row")).raters) == 6
+
+
+def test_a_name_that_people_and_models_have_leaves_two_readings_and_one_with_a_version_does_not() -> None:
+    def previewed(name: str) -> dict[str, Any]:
+        rows = [(f"t{n}", rater, n % 3) for n in range(6) for rater in ("Anna", name, "Cem")]
+        return preview(pl.DataFrame(rows, schema=["text_id", "who", "answer"], orient="row"))
+
+    facts = previewed("Bert")
+    assert facts["command"] is None
+    assert facts["doubt"] == "rater 'Bert' looks like a model and would count as a person"
+    assert [reading["why"] for reading in facts["readings"]] == ["Bert is a model", "Bert is a person"]
+    assert [
+        "--kinds Bert=model" in facts["readings"][0]["command"],
+        "--kinds Bert=person" in facts["readings"][1]["command"],
+    ]
+    assert [reading["questions"][0]["question"] for reading in facts["readings"]] == ["answer", "answer"]
+    assert "--kinds gpt-4=model" in previewed("gpt-4")["command"]

@@ -92,12 +92,15 @@ def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping
     if alike:
         rater, kind = next(iter(alike.items()))
         named = ",".join(f"{one}={kind}" for one, kind in alike.items())
+        # People are called Bert and Claude too; with a number or a version behind it, a name is a model's.
+        people = {one: "person" for one, kind in alike.items() if kind == "model" and one.isalpha()}
         raise Doubt(
             f"rater '{rater}' looks like {'an' if kind == 'aggregate' else 'a'} {kind} and would count as a person",
             file=rows.path,
             column=None if rows.cells else column,
             remedy=f"pass --kinds {named}, or RATER=person for people",
             settle={"kinds": alike},
+            otherwise={"kinds": {**alike, **people}} if people else None,
         )
     given = pl.col("rater").replace_strict(dict(kinds), default="person", return_dtype=pl.String)
     return raters.with_columns(given.alias("kind")) if kinds else raters

@@ -19,11 +19,16 @@ ROW: Final = "__row"
 
 
 class Doubt(InputError):  # noqa: N818 - what it is
-    """Something in a table that may change numbers, and the option of the reader that settles it."""
+    """Something in a table that may change numbers, and the option of the reader that settles it.
 
-    def __init__(self, problem: str, *, settle: Mapping[str, Any], **place: Any) -> None:
+    Where another one is as likely, `otherwise` is it, and only the user can choose.
+    """
+
+    def __init__(
+        self, problem: str, *, settle: Mapping[str, Any], otherwise: Mapping[str, Any] | None = None, **place: Any
+    ) -> None:
         super().__init__(problem, **place)
-        self.settle = dict(settle)
+        self.settle, self.otherwise = dict(settle), dict(otherwise or {})
 
 
 @dataclass(frozen=True, slots=True)
