@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from vantage.corpora import Corpus
 
 SIMULATED: Final = ("alpha", "alt-test")
-DURING: Final = ("target", "question", "delta", "epsilon", "seed")
+DURING: Final = ("target", "question", "delta", "models", "epsilon", "seed")
 """Options that `--during` takes too."""
 Planned = Annotated[
     Values,
     options_of(
         "planning/plan.py",
         "plan",
-        only="goal target question delta epsilon budget price components prevalence agreement rater_share batch raters "
+        only="goal target question delta models epsilon budget price components prevalence agreement rater_share batch raters "
         "most_per_item model_items seed",
         flags={"most_per_item": "--most"},
     ),
@@ -58,7 +58,7 @@ def plan(
     What is wanted:
         goal target
         population (NAME|FILE): Weights or shares: how many raters of which groups stand for them.
-        question delta epsilon budget price
+        question delta models epsilon budget price
     Instead of a pilot:
         components prevalence agreement rater_share
     What is possible:
