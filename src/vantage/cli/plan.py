@@ -25,8 +25,8 @@ Planned = Annotated[
     options_of(
         "planning/plan.py",
         "plan",
-        only="goal target question delta models epsilon budget price components prevalence agreement rater_share batch raters "
-        "most_per_item model_items seed",
+        only="goal target question delta models epsilon budget price components prevalence agreement rater_share batch "
+        "raters most_per_item model_items seed",
         flags={"most_per_item": "--most"},
     ),
 ]
