@@ -76,7 +76,7 @@ CASES = {
 def goals(pilot: pl.DataFrame) -> dict[str, PlanGoal]:
     """The two goals whose widths are compared, on a pilot."""
     read = Pilot.of(pilot.with_columns(question=pl.lit("")), None, "ordinal")
-    settings = GoalSettings(None, 15, 0.95, 25, 0)
+    settings = GoalSettings(None, None, 0.1, 15, 0.95, 25, 0)
     return {
         "alpha": goal_of("alpha", 0.2, settings, read, None),
         "mean": goal_of("mean", 0.2, settings, read, None),

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import vantage
 from benchmarks.calibration import dices
 from benchmarks.planning import Case, compared, goals, piloted, true_powers, wcsent
+from vantage.cli.app import app
 from vantage.collect.study import AnnotationStudy
 from vantage.corpora.bundled import planted_corpus
 from vantage.errors import InputError
@@ -244,6 +246,15 @@ def test_samples_of_a_model_without_an_order_have_no_middle() -> None:
     _, difference, _ = Pilot.of(frame, None, "nominal").between_models(None)
     given = np.array([value for _, _, _, value, _ in people])
     assert difference == pytest.approx(np.mean(given != 1) - np.mean(given != 2))  # the lower of two modes, never 2
+
+
+def test_models_and_epsilon_are_options_of_the_command_line(tmp_path: Path) -> None:
+    folder = planted_corpus().write(tmp_path / "pilot")
+    asked = ["plan", str(folder), "--question", "trust", "--goal"]
+    shown = CliRunner().invoke(app, [*asked, "models", "--models", "model-b,model-a"])
+    assert "model-b and model-a lie" in shown.output
+    shown = CliRunner().invoke(app, [*asked, "alt-test", "--epsilon", "0.2"])
+    assert "a model that answers like one more person, ε = 0.2" in shown.output
 
 
 def test_two_hundred_designs_are_simulated_and_counted() -> None:

@@ -92,9 +92,9 @@ def bump(
         axes.plot(x, y, marker="o", color=colour.get(one, FAINT), **how)
         for at, side in ((0, "right"), (-1, "left")):
             outer.setdefault((x[at], side, y[at]), []).append(short(one, 28))
-    for (place, side, at), tied in outer.items():
+    for (place, side, height), tied in outer.items():
         beside = (-6 if side == "right" else 6, 0)
-        note(axes, "\n".join(tied), (place, at), beside, ha=side, va="center", fontsize=7.5)
+        note(axes, "\n".join(tied), (place, height), beside, ha=side, va="center", fontsize=7.5)
     axes.set_xticks(range(len(stages)), [short(at, 24) for at in stages])
     axes.set_xlim(-0.05, len(stages) - 0.95)
     axes.invert_yaxis()
