@@ -76,7 +76,7 @@ CASES = {
 def goals(pilot: pl.DataFrame) -> dict[str, PlanGoal]:
     """The two goals whose widths are compared, on a pilot."""
     read = Pilot.of(pilot.with_columns(question=pl.lit("")), None, "ordinal")
-    settings = GoalSettings(None, 15, 0.95, 25, 0)
+    settings = GoalSettings(None, None, 0.1, 15, 0.95, 25, 0)
     return {
         "alpha": goal_of("alpha", 0.2, settings, read, None),
         "mean": goal_of("mean", 0.2, settings, read, None),
@@ -170,9 +170,10 @@ def main() -> None:
         powers = np.array(true_powers(kind, 4 * draws))
         shares = f"{(powers >= 0.7).mean():.0%} at least .7, {(powers >= 0.8).mean():.0%} .8"
         print(f"\ntrue power of plans for {kind}: {shares}")
-    started = time.perf_counter()
-    vantage.plan(prevalence=0.3, goal="alpha")
-    print(f"\n200 simulated designs for alpha: {time.perf_counter() - started:.1f} s")
+    for goal in ("alpha", "alt-test"):
+        started = time.perf_counter()
+        vantage.plan(prevalence=0.3, goal=goal)
+        print(f"\n200 simulated designs for {goal}: {time.perf_counter() - started:.1f} s")
 
 
 if __name__ == "__main__":

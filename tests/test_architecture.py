@@ -130,7 +130,7 @@ def test_every_role_that_is_asked_for_is_provided() -> None:
         and isinstance(node.args[0], ast.Constant)
     }
     assert asked == {"corpus.report", "corpus.view", "corpus.plot", "readers.lewidi"}
-    for role in (*asked, "reader.inspect", "writer.inspect"):
+    for role in (*asked, "reader.inspect", "writer.inspect", "writer.lm-eval"):
         assert callable(provided(role))
 
 

@@ -32,6 +32,7 @@ ALLOWED: Final = {
     "corpora/writers/cells.py": "the one place where cells become CSV, with formulas defused",
     "corpora/writers/place.py": "the one writer of exports, after `guard` and `shown`",
     "interop/benchmark.py": "a benchmark, after `guard` and `shown`",
+    "interop/croissant.py": "the description beside an export",
     "interop/huggingface.py": "the description beside an export",
     "interop/submissions.py": "distributions that a model predicts",
     "raters/trained/encoder.py": "weights",

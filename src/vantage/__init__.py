@@ -58,13 +58,16 @@ provide(
         "reader.label-studio": "vantage.interop.label_studio:read",
         "reader.potato": "vantage.interop.potato:read",
         "reader.replies": "vantage.interop.replies:read",
+        "writer.lewidi": "vantage.interop.lewidi:write",
         "writer.huggingface": "vantage.interop.huggingface:write",
         "writer.card": "vantage.interop.huggingface:write_card",
+        "writer.croissant": "vantage.interop.croissant:write",
         "corpus.report": "vantage.report.overview:corpus_report",
         "corpus.plot": "vantage.report.plots:Plots",
         "corpus.view": "vantage.view.exporting:InlineView",
         "reader.inspect": "vantage.interop.inspect_log:read",
         "writer.inspect": "vantage.interop.tasks:inspect_task",
+        "writer.lm-eval": "vantage.interop.tasks:lm_eval_tasks",
     }
 )
 

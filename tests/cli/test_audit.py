@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.cli.conftest import Vantage
 from tests.measures.audits.test_balanced import corpus
 from tests.report.truth import check_all, check_intervals
 from vantage import demo_corpus
-from vantage.report.audit import audit_report
+from vantage.report.audit import AuditAnalysis, audit_report
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +26,12 @@ def test_a_card_per_rater_and_a_verdict_each(vantage: Vantage, folder: Path) -> 
     lines = result.out.splitlines()
     assert any(line.startswith("model") and "down − up" in line for line in lines)
     assert any(line.startswith("Options that are listed first are favoured: model (+") for line in lines)
+    verdicts = [line for line in lines if line.startswith(("model: ", "people: "))]
+    assert "order (down − up), +" in verdicts[0]
+    assert "% of the scale; one answer has a generalizability of 0." in verdicts[0]
+    assert verdicts[1].startswith("people: nothing was varied")
+    titles = [line.split()[0] for line in lines if line.startswith(("Effects", "Components"))]
+    assert titles == ["Effects", "Components"]
 
 
 def test_json_has_the_effects_the_components_and_the_verdicts(vantage: Vantage, folder: Path) -> None:
@@ -41,7 +48,12 @@ def test_the_page_has_cards_figures_and_a_gain(vantage: Vantage, folder: Path, t
     result = vantage("audit", folder, "--out", tmp_path / "audit")
     assert result.code == 0
     page = (tmp_path / "audit" / "report.html").read_text("utf-8")
-    for words in ("Options that are listed first are favoured", "Shares of the variance", "closer to people"):
+    for words in (
+        "Options that are listed first are favoured",
+        "side by side",
+        "Shares of the variance",
+        "closer to people",
+    ):
         assert words in page
     assert {path.stem for path in (tmp_path / "audit" / "figures").glob("*.svg")} == {"effects", "variance", "growth"}
     assert vantage("report", tmp_path / "audit").code == 0
@@ -52,12 +64,16 @@ def test_the_verdicts_of_an_audit_are_those_of_its_ledger() -> None:
     report = audit_report(asked)
     check_all(report.result)
     check_intervals(report.result)
-    (effects,) = (table.frame for table in report.result.tables if table.name == "audit")
+    effects = AuditAnalysis(asked, {"rater": []}).effects.filter(pl.col("p").is_not_null())
+    mine = {(row["rater"], row["effect"]): row for row in effects.iter_rows(named=True)}
     claims = [claim for claim in report.result.ledger if claim.table == "audit"]
-    assert len(claims) > 2
+    assert len(claims) == len(mine) > 2
     for claim in claims:
-        row = effects.row(claim.row or 0, named=True)
-        assert (row["low"], row["high"], row["p_family"]) == (claim.low, claim.high, claim.p_family)
+        row = mine[claim.name.partition(" (")[0], claim.name.partition("(")[2].split(", ")[0]]
+        assert (row["low"], row["high"], row["p_adjusted"]) == (claim.low, claim.high, claim.p_family)
+        assert row["limit"] == max(abs(row["low"]), abs(row["high"]))
+        assert row["clear"] == claim.claims
+        assert row["relative_low"] <= row["relative"] <= row["relative_high"]
 
 
 def test_an_old_corpus_is_one_unknown_presentation_and_says_so(vantage: Vantage, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_filter_merge_and_traits(vantage: Vantage, demo: Path, tmp_path: Path) -
     assert Corpus.read(tmp_path / "m").raters.filter(rater="r2")["country"].to_list() == ["PE"]
 
 
-@pytest.mark.parametrize("form", ["csv", "huggingface", "folder"])
+@pytest.mark.parametrize("form", ["csv", "lewidi", "huggingface", "folder"])
 def test_every_export_writes_something(vantage: Vantage, demo: Path, tmp_path: Path, form: str) -> None:
     to = tmp_path / ("out.csv" if form == "csv" else "out")
     done = vantage("corpora", "export", demo, "--as", form, "--to", to)

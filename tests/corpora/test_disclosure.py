@@ -63,6 +63,7 @@ def test_export_warns_refuses_or_writes_it_down(tmp_path: Path) -> None:
     assert "3 of 3 raters share their traits with fewer than 5 people; allowed on export." in (
         Corpus.read(tmp_path / "c" / "data").about.notes
     )
+    export(corpus, "lewidi", tmp_path / "d")  # no traits are written there
 
 
 def test_guard_leaves_a_safe_corpus_alone() -> None:

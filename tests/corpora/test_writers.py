@@ -135,6 +135,140 @@ def test_result_tables_are_defused_too() -> None:
     assert csv_text(frame) == '\'=name,n,by\n\'=x,1,"[""a""]"\n,-2,[]\n'
 
 
+def test_lewidi_json(tmp_path: Path) -> None:
+    made = corpus().filter(rater=["ann", "@bob"])
+    folder = export(made, "lewidi", tmp_path / "out")
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "tone-rude_dev.json",
+        "tone-rude_t.json",
+        "tone_dev.json",
+        "tone_t.json",
+    ]
+    first = json.loads((folder / "tone_t.json").read_text())
+    assert first == {
+        "1": {
+            "text": "-- so long",
+            "annotation task": "warm",
+            "number of annotations": 2,
+            "annotations": "-3,2",
+            "annotators": "ann,@bob",
+            "lang": "en",
+            "hard_label": "-3",
+            "soft_label": {"-3": 0.5, "-2": 0.0, "-1": 0.0, "0": 0.0, "1": 0.0, "2": 0.5, "3": 0.0},
+            "split": "t",
+            "other_info": {
+                "conversation": TURNS,
+                "age": 3,
+                "other annotations": {"rude": "1,0"},
+            },
+        }
+    }
+    declined = json.loads((folder / "tone_dev.json").read_text())["t-2"]
+    assert declined["annotators"] == "@bob"
+    assert declined["other_info"]["not answered"] == {"ann": "ambiguous"}
+    assert declined["split"] == "dev"
+
+
+def hs_brexit(folder: Path) -> Path:
+    def item(text: str, split: str, answers: str) -> dict[str, Any]:
+        share = answers.split(",").count("1") / 2
+        return {
+            "text": text,
+            "annotation task": "hate speech detection",
+            "number of annotations": 2,
+            "annotations": answers,
+            "annotators": "Ann1,Ann4",
+            "lang": "en",
+            "hard_label": "1" if share else "0",
+            "soft_label": {"0": 1 - share, "1": share},
+            "split": split,
+            "other_info": {
+                "other annotations": {
+                    "aggressive language detection": "0,1",
+                    "offensive language detection": "1,1",
+                },
+                "annotators group": "group1,group2",
+                "group1": "target group",
+                "group2": "control group",
+            },
+        }
+
+    folder.mkdir()
+    train = {"1": item("Rain again", "train", "0,0"), "2": item("Go home", "train", "0,1")}
+    (folder / "HS-Brexit_train.json").write_text(json.dumps(train))
+    (folder / "HS-Brexit_dev.json").write_text(json.dumps({"1": item("Tea?", "dev", "1,1")}))
+    return folder
+
+
+def test_lewidi_json_comes_back_through_its_reader(tmp_path: Path) -> None:
+    original = load("hs-brexit", hs_brexit(tmp_path / "in"))
+    folder = export(original, "lewidi", tmp_path / "out")
+    assert load("hs-brexit", folder) == original
+    assert json.loads((folder / "HS-Brexit_train.json").read_text()) == json.loads(
+        (tmp_path / "in" / "HS-Brexit_train.json").read_text()
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize(("reader", "name"), [("hs-brexit", "HS-Brexit"), ("md-agreement", "MD-Agreement")])
+def test_released_lewidi_data_come_back(tmp_path: Path, data_dir: Path, reader: str, name: str) -> None:
+    original = load(reader, data_dir / "lewidi" / "2023" / name)
+    assert load(reader, export(original, "lewidi", tmp_path / "out")) == original
+
+
+@pytest.mark.parametrize(
+    ("rows", "scale", "told"),
+    [
+        ([("a", "x,y", "", 0)], Scale.labels("no", "yes"), "rater 'x,y' has a comma"),
+        ([("a", "x", "", 0), ("a", "x", "static", 0)], Scale.labels("no", "yes"), "several conditions"),
+        ([("a", "x", "", 0)], Scale.continuous(0, 1), "continuous scale"),
+        ([], Scale.labels("no", "yes"), "no judgments"),
+    ],
+)
+def test_what_lewidi_json_cannot_hold(
+    tmp_path: Path, rows: list[tuple[str, str, str, float]], scale: Scale, told: str
+) -> None:
+    judgments = pl.DataFrame(
+        rows,
+        schema={"item": pl.String, "rater": pl.String, "condition": pl.String, "value": pl.Float64},
+        orient="row",
+    )
+    made = Corpus(
+        items=pl.DataFrame({"item": ["a"]}),
+        raters=pl.DataFrame({"rater": ["x", "x,y"]}),
+        judgments=judgments.with_columns(pl.lit("q").alias("question")),
+        instruments=Instrument.of_questions("q", "Q", {"q": scale}),
+    )
+    with pytest.raises(InputError, match=told):
+        export(made, "lewidi", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_samples_of_one_rater_stay_apart_in_lewidi_json(tmp_path: Path) -> None:
+    made = Corpus(
+        items=pl.DataFrame({"item": ["a"], "text": ["x"]}),
+        raters=pl.DataFrame({"rater": ["m"], "kind": ["model"]}),
+        judgments=pl.DataFrame({"item": "a", "question": "q", "rater": "m", "sample": [0, 1, 2], "value": [1, 0, 1]}),
+        instruments=Instrument.of_questions("q", "Q", {"q": Scale.labels("no", "yes")}),
+    )
+    entry = json.loads((export(made, "lewidi", tmp_path / "out") / "corpus_all.json").read_text())["a"]
+    assert (entry["annotators"], entry["annotations"], entry["hard_label"]) == ("m,m~2,m~3", "1,0,1", "1")
+
+
+def test_what_people_say_again_is_no_second_annotation(tmp_path: Path) -> None:
+    judgments = {"item": "a", "question": "q", "rater": ["r", "r", "s"], "sample": [1, 2, 1], "value": [1, 1, 0]}
+    made = Corpus(
+        items=pl.DataFrame({"item": ["a"], "text": ["x"]}),
+        raters=pl.DataFrame({"rater": ["r", "s"]}),
+        judgments=pl.DataFrame(judgments),
+        instruments=Instrument.of_questions("q", "Q", {"q": Scale.labels("no", "yes")}),
+    )
+    entry = json.loads((export(made, "lewidi", tmp_path / "out") / "corpus_all.json").read_text())["a"]
+    assert (entry["annotators"], entry["soft_label"]) == ("r,s", {"0": 0.5, "1": 0.5})
+    assert entry["other_info"]["other raters"] == {"r": 1.0}
+
+
 def test_hugging_face_folder(tmp_path: Path) -> None:
     made = corpus(licence="CC BY 4.0", source="example.org", citation="Doe 2020", notes=("Mind the gap.",))
     folder = export(made, "huggingface", tmp_path / "out")
@@ -190,7 +324,7 @@ def test_other_peoples_files_are_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this is a folder, not a file"):
         export(corpus(), "csv", folder, overwrite=True)
     with pytest.raises(InputError, match="this is a file, not a folder"):
-        export(corpus(), "huggingface", folder / "thesis.txt", overwrite=True)
+        export(corpus(), "lewidi", folder / "thesis.txt", overwrite=True)
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
@@ -232,6 +366,20 @@ def with_models() -> Corpus:
     )
     instrument = Instrument.of_questions("q", "Q", {"q": Scale.points(0, 3)})
     return Corpus(pl.DataFrame({"item": ["a"], "text": ["Hi"]}), raters, judgments, instrument)
+
+
+def test_models_are_no_annotators_of_lewidi_json(tmp_path: Path) -> None:
+    entry = json.loads((export(with_models(), "lewidi", tmp_path / "out") / "corpus_all.json").read_text())["a"]
+    assert (entry["annotators"], entry["annotations"]) == ("ann,bob,eve", "0,1,2")
+    assert entry["hard_label"] == "0"
+    assert sum(entry["soft_label"].values()) == pytest.approx(1, abs=1e-12)
+    assert entry["soft_label"]["3"] == 0
+    assert entry["other_info"]["other raters"] == {"m1": 3.0, "m2": 3.0}
+    everyone = export(with_models(), "lewidi", tmp_path / "all", kinds="all", include_excluded=True)
+    whole = json.loads((everyone / "corpus_all.json").read_text())["a"]
+    assert (whole["annotators"], whole["hard_label"]) == ("ann,bob,eve,out,m1,m2", "3")
+    with pytest.raises(InputError, match="there is no rater of kind 'persona'"):
+        export(with_models(), "lewidi", tmp_path / "none", kinds="persona")
 
 
 def test_excluded_raters_stay_out_of_exports(tmp_path: Path) -> None:

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import vantage
 from benchmarks.calibration import dices
 from benchmarks.planning import Case, compared, goals, piloted, true_powers, wcsent
+from vantage.cli.app import app
 from vantage.collect.study import AnnotationStudy
 from vantage.corpora.bundled import planted_corpus
 from vantage.errors import InputError
 from vantage.measures.intervals import wilson
-from vantage.planning.goals import TARGETS, difference_power, mean_variance, mean_width, power, reliability
+from vantage.planning.goals import TARGETS, difference_power, mean_variance, mean_width, passes, power, reliability
 from vantage.planning.model import RatingModel, StudyLayout, alphas, component_model, latent_share, prevalence_model
 from vantage.planning.pilot import Pilot
 from vantage.planning.plan import during, plan, settings_of
@@ -138,7 +140,19 @@ def test_alpha_of_many_tables_is_that_of_the_measure(level: Any) -> None:
         assert one == pytest.approx(exact, rel=1e-9)
 
 
-@pytest.mark.parametrize("goal", list(TARGETS))
+@pytest.mark.parametrize("nominal", [True, False])
+def test_the_simulated_alternative_annotator_test_is_the_real_one(nominal: bool) -> None:
+    rng = np.random.default_rng(6)
+    for spread in (0.3, 1.0, 3.0):
+        values = np.rint(rng.normal(size=(60, 1)) + rng.normal(size=(60, 5)) * [0.7, 0.7, 0.7, 0.7, spread])
+        item, rater = (grid.ravel() for grid in np.indices(values.shape))
+        kind = np.where(rater == 4, "model", "person")
+        frame = pl.DataFrame({"item": item, "rater": rater, "kind": kind, "value": values.ravel()})
+        found = vantage.measures.alt_test(frame, alignment="accuracy" if nominal else "rmse", epsilon=0.2, ci="none")
+        assert passes(values, 0.2, nominal=nominal) == found["passes"][0]
+
+
+@pytest.mark.parametrize("goal", [name for name in TARGETS if name not in ("models", "alt-test")])
 def test_the_chosen_design_is_the_cheapest_of_its_frontier(goal: Any) -> None:
     changed = {"mean": {"target": 0.15}, "groups": {"delta": 0.15}, "items": {"delta": 0.15}}
     options: dict[str, Any] = changed.get(goal, {})
@@ -166,6 +180,17 @@ def test_a_plan_from_a_pilot_reaches_its_target_with_assurance_and_says_so() -> 
     typed = plan(components=(0.5, 0.2, 0.8), goal="items", delta=0.4).choice.row(0, named=True)
     assert typed["assured"] is None
     assert typed["verdict"] == "It is the cheapest design that reaches the target."
+
+
+def test_a_difference_that_a_pilot_shows_is_as_uncertain_as_the_pilot() -> None:
+    observed = plan(planted_corpus(), goal="models", question="trust")
+    given = plan(planted_corpus(), goal="models", question="trust", delta=_apart(observed))
+    assert observed.chosen.answers > given.chosen.answers
+
+
+def _apart(made: Any) -> float:
+    sentence = next(one for one in made.assumes if "lie" in one)
+    return float(sentence.split("lie ")[1].split()[0])
 
 
 @pytest.mark.slow
@@ -199,10 +224,45 @@ def test_a_model_saves_answers_as_prediction_powered_inference_says() -> None:
     assert rows["model-a"]["worth"] == pytest.approx(chosen.answers * (plain / (plain - reduced) - 1), rel=1e-6)
 
 
+def test_two_models_are_ranked_by_their_distance_from_people() -> None:
+    made = plan(planted_corpus(), goal="models", question="trust")
+    assert made.choice["value"][0] >= 0.8
+    assert any("model-a and model-b lie" in one for one in made.assumes)
+    harder = plan(planted_corpus(), goal="models", question="trust", delta=0.1)
+    assert harder.chosen.answers > made.chosen.answers
+
+
+@pytest.mark.slow
+def test_samples_of_a_model_without_an_order_have_no_middle() -> None:
+    rng = np.random.default_rng(0)
+    people = [(i, f"p{r}", 0, float(rng.integers(1, 4)), "person") for i in range(20) for r in range(4)]
+    models = [
+        (i, name, n, value, "model")
+        for i in range(20)
+        for name, samples in (("a", (1.0, 1.0, 3.0, 3.0)), ("b", (2.0,) * 4))
+        for n, value in enumerate(samples)
+    ]
+    frame = pl.DataFrame([*people, *models], schema=["item", "rater", "sample", "value", "kind"], orient="row")
+    _, difference, _ = Pilot.of(frame, None, "nominal").between_models(None)
+    given = np.array([value for _, _, _, value, _ in people])
+    assert difference == pytest.approx(np.mean(given != 1) - np.mean(given != 2))  # the lower of two modes, never 2
+
+
+def test_models_and_epsilon_are_options_of_the_command_line(tmp_path: Path) -> None:
+    folder = planted_corpus().write(tmp_path / "pilot")
+    asked = ["plan", str(folder), "--question", "trust", "--goal"]
+    shown = CliRunner().invoke(app, [*asked, "models", "--models", "model-b,model-a"])
+    assert "model-b and model-a lie" in shown.output
+    shown = CliRunner().invoke(app, [*asked, "alt-test", "--epsilon", "0.2"])
+    assert "a model that answers like one more person, ε = 0.2" in shown.output
+
+
 def test_two_hundred_designs_are_simulated_and_counted() -> None:
     steps: list[int] = []
-    plan(prevalence=0.3, goal="alpha", simulations=5, advance=steps.append)
+    made = plan(prevalence=0.3, goal="alt-test", simulations=5, advance=steps.append)
     assert sum(steps) == 200
+    assert made.chosen.raters == made.chosen.per_item
+    assert made.choice["value"][0] >= 0.8
 
 
 @pytest.mark.slow
@@ -244,6 +304,7 @@ def test_the_settings_are_lines_of_a_study_file(tmp_path: Path) -> None:
         ({"components": [0.4, 0.1]}, "2 components were given"),
         ({"components": [0.4, -0.1, 0.5]}, "none below 0"),
         ({}, "rests on one of three things"),
+        ({"prevalence": 0.3, "goal": "models"}, "needs a pilot"),
         ({"prevalence": 0.3, "goal": "width"}, "goal 'width' is not known"),
         ({"prevalence": 0.3, "goal": "reliability", "target": 1.2}, "target 1.2 is not possible"),
         ({"prevalence": 0.3, "price": 0}, "price and budget must be above 0"),
@@ -270,6 +331,8 @@ def test_a_pilot_that_is_too_small_says_how_large_one_is_needed() -> None:
         plan(corpus)
     with pytest.raises(InputError, match="did you mean 'trust'"):
         plan(corpus, question="trusts")
+    with pytest.raises(InputError, match="two models are ranked, and there are 0"):
+        plan(corpus, question="trust", goal="models")
 
 
 def test_a_person_who_answered_twice_counts_once() -> None:

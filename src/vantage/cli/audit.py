@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,7 @@ from vantage.cli.output import VerbTable, print_frame, tables
 from vantage.cli.progress import reported
 
 HIDDEN: Final = (
-    *("measure", "options", "left_out", "above", "below", "within", "tested"),
+    *("measure", "options", "left_out", "above", "below", "within", "tested", "clear"),
     *("relative", "relative_low", "relative_high"),
 )
 """Columns that people do not see."""
@@ -35,26 +36,24 @@ def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> Verb
         rater: A rater, or people; may be repeated. Every model and people without it.
         to: Where to write the page: a folder.
     """
-    from vantage.measures import audit as measured
-    from vantage.report.audit import audit_report, unknown
+    from vantage.report.audit import audited, unknown
 
-    report = audit_report(corpus, rater)
-    found = {table.name: table.frame for table in report.result.tables}
-    effects = found.get("audit", measured(corpus, rater=rater))
+    report, analysis = audited(corpus, rater)
+    effects = analysis.effects.select(list(dict.fromkeys([*SHOWN, *analysis.effects.columns])))
     if to is not None:
         report.write(to)
         page = reported(report, to)
         return VerbTable(effects, *page.shown, hidden=HIDDEN, data=page.data)
     said = [finding.text for section in report.result.sections for finding in section.findings]
-    named = {"audit": "effects", "variance": "components", "reliability": "reliability"}
-    titled = {"Effects": ("audit", SHOWN), "Components": ("variance", SHARES)}
-
-    def data() -> dict[str, object]:
-        return tables({name: found[table] for table, name in named.items() if table in found}, verdicts=said)
+    named = {"variance": "components", "reliability": "reliability"}
+    frames = {"effects": effects}
+    frames |= {named[table.name]: table.frame for table in report.result.tables if table.name in named}
 
     def shown() -> None:
-        for title, (table, columns) in titled.items():
-            if table in found and len(known := found[table].drop_nulls("estimate")):
-                print_frame(known.select(columns), title=title, space=True)
+        for name, columns in (("effects", SHOWN), ("components", SHARES)):
+            if name in frames and len(known := frames[name].drop_nulls("estimate")):
+                print_frame(known.select(columns), title=name.capitalize(), space=True)
 
-    return VerbTable(effects, shown, *said, *unknown(effects), hidden=HIDDEN, data=data)
+    return VerbTable(
+        effects, shown, *said, *unknown(effects), hidden=HIDDEN, data=partial(tables, frames, verdicts=said)
+    )

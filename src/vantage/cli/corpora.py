@@ -200,24 +200,27 @@ def export(
     instrument: str | None = None,
     question: str | None = None,
     style: str | None = None,
+    kinds: str | None = None,
     include_excluded: bool = False,
     overwrite: bool = False,
     disclosure: Disclosure,
 ) -> VerbResult:
     """Write a corpus in another format.
 
-    A corpus folder, one long CSV file, a Hugging Face dataset, its card alone, or the questions as a task of Inspect.
+    A corpus folder, one long CSV file, the files of the LeWiDi shared tasks, a Hugging Face dataset, its card alone, a
+    Croissant description with the tables, or the questions as a task of Inspect or of the lm-evaluation-harness.
 
     Args:
         to: Where the result is written.
-        as_ (FORMAT): folder, csv, huggingface, card or inspect.
-        instrument: inspect: what is asked, where the corpus has several instruments.
-        question (ID,…): inspect: some of the questions; all without it.
-        style: inspect: how it is asked, such as few-shot:4+reasoning.
+        as_ (FORMAT): folder, csv, lewidi, huggingface, card, croissant, inspect or lm-eval.
+        instrument: inspect, lm-eval: what is asked, where the corpus has several instruments.
+        question (ID,…): inspect, lm-eval: some of the questions; all without it.
+        style: inspect, lm-eval: how it is asked, such as few-shot:4+reasoning or scoring.
+        kinds (KIND,…|all): lewidi: whose annotations; people's without it.
         include_excluded: Include raters marked as excluded.
         overwrite: Replace what is there.
     """
-    given = {"instrument": instrument, "question": question, "style": style}
+    given = {"instrument": instrument, "question": question, "style": style, "kinds": kinds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     options |= {"include_excluded": include_excluded, **disclosure}
     written = vantage.export(vantage.Corpus.read(folder), as_, to, overwrite=overwrite, **options)

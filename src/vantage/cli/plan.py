@@ -17,15 +17,16 @@ from vantage.errors import InputError
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
 
-DURING: Final = ("target", "question", "delta", "seed")
+SIMULATED: Final = ("alpha", "alt-test")
+DURING: Final = ("target", "question", "delta", "models", "epsilon", "seed")
 """Options that `--during` takes too."""
 Planned = Annotated[
     Values,
     options_of(
         "planning/plan.py",
         "plan",
-        only="goal target question delta budget price components prevalence agreement rater_share batch raters "
-        "most_per_item model_items seed",
+        only="goal target question delta models epsilon budget price components prevalence agreement rater_share batch "
+        "raters most_per_item model_items seed",
         flags={"most_per_item": "--most"},
     ),
 ]
@@ -57,7 +58,7 @@ def plan(
     What is wanted:
         goal target
         population (NAME|FILE): Weights or shares: how many raters of which groups stand for them.
-        question delta budget price
+        question delta models epsilon budget price
     Instead of a pilot:
         components prevalence agreement rater_share
     What is possible:
@@ -142,7 +143,7 @@ def _with_bar(goal: str, work: Any) -> Any:
     """The result of some work, with a progress bar where designs are simulated."""
     from vantage.planning.goals import DESIGNS
 
-    if goal != "alpha":
+    if goal not in SIMULATED:
         return work(lambda _: None)
     with working() as progress, progress("Simulating", DESIGNS[0] * DESIGNS[1]) as advance:
         return work(advance)

@@ -7,7 +7,7 @@ of other raters. There is no single right answer: what travels along is how many
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -76,6 +76,8 @@ class Sheet:
         style: str = "zero-shot",
         condition: str = "",
         seed: int = 0,
+        refused: Collection[str] = (),
+        tool: str = "the other tool",
     ) -> Sheet:
         """The sheet of a corpus.
 
@@ -86,6 +88,8 @@ class Sheet:
             style: How it is asked (see `vantage.raters.style`).
             condition: The circumstances.
             seed: Of the order of worked examples.
+            refused: Parts of styles that the tool has no place for.
+            tool: Its name, for the sentence that says so.
 
         >>> from vantage import demo_corpus
         >>> sheet = Sheet.of(demo_corpus(), question="trust")
@@ -95,10 +99,9 @@ class Sheet:
         """
         parts = Style.parse(style)
         given = {"two-step": parts.two_step, "together": parts.together, "scoring": parts.scoring, "voice": parts.voice}
-        if wrong := next((name for name in given if given[name]), None):
+        if wrong := next((name for name in refused if given[name]), None):
             named = parts.voice if wrong == "voice" else wrong
-            problem = f"an Inspect task has no place for the style '{named}'"
-            raise InputError(problem, remedy="leave it out, or use vantage rate")
+            raise InputError(f"{tool} has no place for the style '{named}'", remedy="leave it out, or use vantage rate")
         rater = ChatRater("export", parts)
         chosen = asked_instrument(rater, _instrument(corpus, instrument))
         words = [question] if isinstance(question, str) else list(question)
@@ -109,10 +112,10 @@ class Sheet:
             raise InputError(problem, remedy=nearest(condition, list(chosen.conditions)))
         return cls(corpus, chosen, parts, condition, questions, seed)
 
-    def asked(self) -> Iterator[Asked]:
-        """Every question about every item, question by question."""
+    def asked(self, *questions: Question) -> Iterator[Asked]:
+        """Every question about every item, question by question; some of the questions where they are given."""
         rater = ChatRater("export", self.style, seed=self.seed)
-        for question in self.questions:
+        for question in questions or self.questions:
             people = self._people(question)
             calls = rater.plan(self.corpus, self.instrument, questions=[question.id], condition=self.condition)
             for call in calls:

@@ -4,10 +4,11 @@ N items with K answers each by R raters: the mean of all answers varies by σ²�
 two halves of the raters by 4σ²ᵣ/R + 4σ²ₑ/NK and one between two halves of the items by 4σ²ᵢ/N + 4σ²ₑ/NK, where raters
 of both groups judge the same items, and raters judge items of both groups (Westfall, Kenny and Judd 2014).
 
-For the width of alpha's interval, tables are simulated from the model of ratings for a grid of designs. The variance of
-alpha follows a/N + b/NK + c/NK(K − 1) + d/R over the grid, which is fitted, so that every design learns from all
-others. Where there is a pilot, a, b and d follow from its measured variances over items, single answers and raters
-instead: its items are seldom normal, and its raters differ by more than their severity.
+For the width of alpha's interval and the power of the alternative annotator test, tables are simulated from the model
+of ratings for a grid of designs. The variance of alpha follows a/N + b/NK + c/NK(K − 1) + d/R over the grid, which is
+fitted, so that every design learns from all others. Where there is a pilot, a, b and d follow from its measured
+variances over items, single answers and raters instead: its items are seldom normal, and its raters differ by more than
+their severity.
 """
 
 from __future__ import annotations
@@ -19,20 +20,23 @@ from statistics import NormalDist
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import isotonic_regression, nnls
 from scipy.special import nctdtr, ndtr, stdtrit
 
 from vantage.errors import InputError
-from vantage.measures import Floats, degrees_of_freedom
+from vantage.measures import Floats, adjusted, degrees_of_freedom
+from vantage.measures.scoring.replaceability import replaced_p
 from vantage.planning.model import Components, RatingModel, StudyLayout, alphas
 from vantage.planning.pilot import Pilot
 
-GoalName: TypeAlias = Literal["alpha", "mean", "groups", "items", "reliability"]
+GoalName: TypeAlias = Literal["alpha", "mean", "groups", "items", "models", "alt-test", "reliability"]
 TARGETS: Final[dict[str, float | None]] = {
     "alpha": 0.2,
     "mean": None,
     "groups": 0.8,
     "items": 0.8,
+    "models": 0.8,
+    "alt-test": 0.8,
     "reliability": 0.9,
 }
 """What is aimed at without a target: a width, a power, or a reliability."""
@@ -41,10 +45,14 @@ WORDS: Final = {
     "mean": "width of the mean's interval",
     "groups": "power to find the difference between groups of raters",
     "items": "power to find the difference between groups of items",
+    "models": "power to rank the two models",
+    "alt-test": "power of the alternative annotator test",
     "reliability": "reliability of an item's mean",
 }
 CROSSED: Final = "normal effects of items and raters that are crossed, with the same number of answers from everyone"
 LATENT: Final = "latent normal effects of items and raters, cut into the points of the scale"
+MOST_SIMULATED: Final = 1000
+"""How many items the alternative annotator test is simulated for, at most."""
 FEWEST: Final = 10
 """No plan has fewer items."""
 DESIGNS: Final = (10, 20)
@@ -226,10 +234,60 @@ def _terms(layout: StudyLayout) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
+class AltTestPower:
+    """How often a model that answers like one more person passes, by answers per item and items."""
+
+    each: Sequence[int]
+    items: Sequence[int]
+    passed: Floats
+
+    @classmethod
+    def simulated(
+        cls, model: RatingModel, most: int, epsilon: float, simulations: int, seed: int, advance: Advance
+    ) -> AltTestPower:
+        """Simulated for everyone judging every item; more items never lower the power."""
+        rng = np.random.default_rng(seed)
+        designs = grid(3, most, 30, 1000)
+        each, items = (sorted({design[side] for design in designs}) for side in (0, 1))
+        passed = np.empty((len(each), len(items)))
+        for k, n in designs:
+            tables = model.answers(rng, items=n, per_item=k + 1, raters=k + 1, tables=simulations)
+            values = model.codes[tables.astype(np.int64)] if len(model.codes) else tables
+            share = [passes(table, epsilon, nominal=model.level == "nominal") for table in values]
+            passed[each.index(k), items.index(n)] = float(np.mean(share))
+            advance(1)
+        return cls(each, items, np.array([isotonic_regression(row).x for row in passed]))
+
+    def power(self, layout: StudyLayout) -> float:
+        """Interpolated between the designs; beyond them the nearest."""
+        at = [float(np.interp(np.log(layout.items), np.log(self.items), row)) for row in self.passed]
+        return float(np.interp(layout.per_item, self.each, at))
+
+
+def passes(table: Floats, epsilon: float, *, nominal: bool, q: float = 0.05) -> bool:
+    """Whether the last column, a model, passes the alternative annotator test against the others (see `alt_test`)."""
+    *columns, model = table.T
+    people = np.array(columns)
+    chances: list[float | None] = []
+    for person in range(len(people)):
+        others = np.delete(people, person, axis=0)
+        if nominal:
+            scores = [(others == one).mean(axis=0) for one in (people[person], model)]
+        else:
+            scores = [-np.sqrt(np.square(others - one).mean(axis=0)) for one in (people[person], model)]
+        mine, theirs = (score.round(9) for score in scores)  # rounding errors break no ties
+        apart = (mine >= theirs).astype(float) - (theirs >= mine)
+        chances.append(replaced_p(apart, epsilon))
+    return float(np.mean([(p or 0.0) <= q for p in adjusted(chances, "by")])) >= 0.5
+
+
+@dataclass(frozen=True, slots=True)
 class GoalSettings:
     """What a goal needs to know besides the ratings."""
 
     delta: float | None
+    models: Sequence[str] | None
+    epsilon: float
     most: int
     confidence: float
     simulations: int
@@ -245,10 +303,12 @@ class PlanGoal:
     value: Callable[[StudyLayout], float]
     assumes: Sequence[str]
     draws: Callable[[StudyLayout], Floats] | None = None
-    """The same for each of many values that fit the pilot; none where they are typed in."""
+    """The same for each of many values that fit the pilot; none where they are typed in, or for the alt-test."""
     least: int = 1
     """The fewest answers per item."""
     most_items: int = 1_000_000
+    everyone: bool = False
+    """Whether every rater judges every item."""
 
     @property
     def width(self) -> bool:
@@ -290,35 +350,62 @@ def goal_of(
         raise InputError(
             f"the target {aim} is not possible", remedy="use a width above 0, or a power or reliability below 1"
         )
-    if pilot is not None and pilot.unordered and name != "alpha":
+    if pilot is not None and pilot.unordered and name not in ("alpha", "alt-test"):
         raise InputError(
             f"the options of the question have no order, so that there is no plan for the goal '{name}'",
-            remedy="use the goal alpha",
+            remedy="use the goal alpha or alt-test",
         )
     model, components = (source.model, source.components) if isinstance(source, Pilot) else source
     if name == "alpha":
         return _alpha(aim, settings, pilot, model, progress)
-    delta, assumes = settings.delta, [CROSSED]
-    if name in ("groups", "items") and delta is None:
+    if name == "alt-test":
+        alike = f"a model that answers like one more person, ε = {settings.epsilon:g}"
+        sizes = (settings.most, settings.epsilon, settings.simulations, settings.seed)
+        reached, assumed = (
+            AltTestPower.simulated(model, *sizes, progress).power,
+            (alike, "everyone judges every item", LATENT),
+        )
+        return PlanGoal(name, aim, reached, assumed, least=3, most_items=MOST_SIMULATED, everyone=True)
+    delta, compared, assumes, error = settings.delta, pilot, [CROSSED], np.zeros(1)
+    if name == "models":
+        if pilot is None:
+            raise InputError("ranking two models needs a pilot that both judged", remedy="give a pilot corpus")
+        compared, observed, pair = pilot.between_models(settings.models)
+        components = compared.components
+        if delta is None:
+            # The pilot knows the difference itself only as well as its mean.
+            delta, error = observed, _errors(compared, settings.seed)
+        assumes.append(f"{pair[0]} and {pair[1]} lie {abs(delta):.3g} apart in their distance from a person")
+    elif name in ("groups", "items") and delta is None:
         raise InputError(f"the goal '{name}' has no difference", remedy="pass delta, the difference you want to find")
     if name == "groups":
         assumes.append("two groups of raters of the same size who judge the same items, in a mixed model")
     if name == "items":
         assumes.append("two groups of items of the same size, judged by the same raters")
 
-    def values(variances: Floats, layout: StudyLayout, *, exact: bool = True) -> Floats:
+    def values(variances: Floats, layout: StudyLayout, *, error: Floats | float = 0.0, exact: bool = True) -> Floats:
         if name == "mean":
             return mean_width(variances, layout, settings.confidence, share=components.share)
         if name == "reliability":
             return reliability(variances, layout)
+        if name == "models":
+            varies = mean_variance(variances, layout)
+            return power((delta or 0.0) + error, *varies, settings.confidence, exact=exact)
         between = "raters" if name == "groups" else "items"
         return difference_power(variances, layout, delta or 0.0, settings.confidence, between=between, exact=exact)
 
     def value(layout: StudyLayout) -> float:
         return float(values(components.row, layout)[0])
 
-    draws = None if pilot is None else partial(values, pilot.draws[:DRAWS], exact=False)
+    draws = None if compared is None else partial(values, compared.draws[:DRAWS], error=error, exact=False)
     return PlanGoal(name, aim, value, assumes, draws, least=2 if name == "groups" else 1)
+
+
+def _errors(pilot: Pilot, seed: int) -> Floats:
+    """How far a pilot's mean may lie from the true one: draws that go with those of its components."""
+    variance, freedom = mean_variance(pilot.components.row, pilot.layout)
+    scale = float(np.sqrt(variance[0]))
+    return scale * np.random.default_rng(seed).standard_t(float(max(freedom[0], 1.0)), min(DRAWS, len(pilot.draws)))
 
 
 def _alpha(aim: float, settings: GoalSettings, pilot: Pilot | None, model: RatingModel, advance: Advance) -> PlanGoal:

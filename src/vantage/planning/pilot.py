@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -151,6 +152,35 @@ class Pilot:
         squared = float(np.corrcoef(model, value)[0, 1]) ** 2
         adjusted = 1 - (1 - squared) * (len(means) - 1) / (len(means) - 2)
         return max(adjusted, 0.0) * float(value.var(ddof=1))
+
+    def between_models(self, models: Sequence[str] | None) -> tuple[Pilot, float, tuple[str, str]]:
+        """How much further one model is from each person's answer than another is, as a pilot of its own.
+
+        A distance is 0 or 1 on a nominal scale, otherwise a number of points. Gives also the observed difference.
+        """
+        known = self.others["rater"].unique().sort().to_list()
+        for name in models or ():
+            if name not in known:
+                raise InputError(f"there is no model '{name}' in the pilot", remedy=nearest(name, known))
+        pair = list(models or known)
+        if len(pair) != 2:
+            raise InputError(
+                f"two models are ranked, and there {'is' if len(pair) == 1 else 'are'} {len(pair)}",
+                remedy="name two of the pilot's models with the option models",
+            )
+        frame, value = self.answers, pl.col("value")
+        apart, usual = (value - pl.col("model")).abs(), value.median()
+        if self.level == "nominal":
+            apart, usual = (value != pl.col("model")).cast(pl.Float64), value.mode().min()
+        for side, name in zip(("first", "second"), pair, strict=True):
+            mine = self.others.filter(rater=name).group_by(UNIT).agg(usual.alias("model"))
+            frame = frame.join(mine, on=UNIT).with_columns(apart.alias(side)).drop("model")
+        frame = frame.with_columns((pl.col("first") - pl.col("second")).alias("value")).drop("first", "second")
+        if frame.is_empty():
+            raise InputError(f"no item was judged by people and by {' and '.join(pair)}", remedy="rate the same items")
+        as_items = Pilot(frame, self.others.clear(), "interval", np.unique(frame["value"].to_numpy()), unordered=False)
+        as_items._check()
+        return as_items, float(frame["value"].mean()), (pair[0], pair[1])  # type: ignore[arg-type]
 
     def _agreement(self, unit: list[str]) -> float:
         """How often two answers to the same item, or of the same rater, are the same."""

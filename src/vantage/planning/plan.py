@@ -131,6 +131,8 @@ def plan(
     agreement: float = 0.4,
     rater_share: float = 0.1,
     delta: float | None = None,
+    models: Sequence[str] | None = None,
+    epsilon: float = 0.1,
     batch: int = 50,
     raters: int | None = None,
     most_per_item: int = 15,
@@ -146,15 +148,17 @@ def plan(
     It rests on a `pilot`, on `components` (variances of items, raters and residual), or on the `prevalence` of one of
     two answers with the `agreement` beyond chance and the share of the variance that is raters' bias. Goals and their
     targets are: `alpha` and `mean`, the width of the interval; `groups` and `items`, the power to find a difference of
-    `delta` between two groups of raters or of items; `reliability`, that of an item's mean.
+    `delta` between two groups of raters or of items; `models`, the power to tell which of two models is closer to
+    people; `alt-test`, the power of the alternative annotator test; `reliability`, that of an item's mean.
 
     The chosen design is the cheapest that reaches the target or, where the budget does not, the best that it buys. A
     pilot tells the components only roughly: the target is then reached with 80 % assurance, that is for four in five of
-    the components that fit it, and not only for the most likely ones.
+    the components that fit it, and not only for the most likely ones (the alternative annotator test is simulated from
+    these alone).
 
     Args:
         pilot: A corpus or a table of judgments like those that are planned.
-        goal: alpha, mean, groups, items or reliability.
+        goal: alpha, mean, groups, items, models, alt-test or reliability.
         target: A width (alpha, mean), a power, or a reliability.
         question: The question, where the pilot has several.
         budget: What may be spent.
@@ -163,7 +167,9 @@ def plan(
         prevalence: The share of one of two answers, instead of a pilot.
         agreement: With a prevalence: alpha, kappa.
         rater_share: With a prevalence: share of the variance that is raters' bias.
-        delta: The difference to find (groups, items).
+        delta: The difference to find (groups, items, models).
+        models: The two models to rank; the pilot's own without it.
+        epsilon: Of the alternative annotator test.
         batch: Items that everyone judges.
         raters: How many people there are, instead of a batch.
         most_per_item: The most answers per item to consider.
@@ -184,7 +190,7 @@ def plan(
         raise InputError("price and budget must be above 0", remedy="use for example 0.12 and 2000")
     if batch < 1 or (raters is not None and raters < 2) or most_per_item < 3 or simulations < 5:
         raise InputError("batch, raters, most_per_item or simulations is too small", remedy="use 1, 2, 3 and 5 or more")
-    settings = GoalSettings(delta, most_per_item, confidence, simulations, seed)
+    settings = GoalSettings(delta, models, epsilon, most_per_item, confidence, simulations, seed)
     read = None if pilot is None else Pilot.of(pilot, question, level)
     source = read or _typed(components, prevalence, agreement, rater_share)
     aim = goal_of(goal, target, settings, source, advance)
@@ -226,6 +232,8 @@ class _Space:
 
     def layout(self, items: int, per_item: int) -> StudyLayout:
         """So many items and answers each, by as many raters as that takes."""
+        if self.goal.everyone:
+            return StudyLayout(items, per_item, per_item)
         return StudyLayout(items, per_item, self.raters or max(per_item, 2, ceil(items * per_item / self.batch)))
 
     @property
@@ -267,7 +275,8 @@ class _Space:
         if goal.name == "mean" and read is not None and len(read.others):
             powered = _powered(read, chosen, model_items, confidence)
         assumes = [*goal.assumes, f"{self.price:g} for each answer"]
-        assumes.append(f"{self.raters} people in all" if self.raters else f"{self.batch} items from everyone")
+        if not goal.everyone:
+            assumes.append(f"{self.raters} people in all" if self.raters else f"{self.batch} items from everyone")
         if powered:
             assumes.append(f"models that judge {model_items:,} items more, drawn from the same texts")
         return Plan(
@@ -395,6 +404,8 @@ def during(
     target: float | None = None,
     question: str | None = None,
     delta: float | None = None,
+    models: Sequence[str] | None = None,
+    epsilon: float = 0.1,
     looks: int = 1,
     level: Level | None = None,
     confidence: float = 0.95,
@@ -416,7 +427,7 @@ def during(
     strict = 1 - (1 - confidence) / looks
     read = Pilot.of(corpus, question, level)
     now = read.layout
-    settings = GoalSettings(delta, max(now.per_item, 3), strict, simulations, seed)
+    settings = GoalSettings(delta, models, epsilon, max(now.per_item, 3), strict, simulations, seed)
     aim = goal_of(goal, target, settings, read, advance)
     value = aim.value(now) if now.per_item >= aim.least else float("nan")
     if goal == "alpha":
@@ -428,7 +439,8 @@ def during(
     per_rater = now.answers / now.raters
 
     def made(items: int) -> StudyLayout:
-        return StudyLayout(items, now.per_item, max(now.per_item, round(items * now.per_item / per_rater)))
+        many = now.per_item if aim.everyone else max(now.per_item, round(items * now.per_item / per_rater))
+        return StudyLayout(items, now.per_item, many)
 
     need = fewest_items(lambda layout: aim.reaches(aim.value(layout)), made, aim.most_items)
     missing = 0 if stop else None if need is None else max(need.answers - now.answers, now.per_item)

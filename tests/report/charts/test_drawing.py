@@ -40,6 +40,8 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "violin": ("distribution", {"value": "estimate", "category": "name", "kind": "violin"}),
     "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
     "estimates": ("points", {"category": "series", "panel": "name"}),
+    "bump": ("bump", {"who": "name", "stage": "stage", "highlight": ["trust"]}),
+    "lattice": ("lattice", {"sets": "name", "panel": "series"}),
     "forest": ("points", {"category": "name", "expected": "high", "panel": "series", "reference": "low"}),
     "wright": ("wright", {"value": "estimate"}),
     "spectrum": ("spectrum", {"part": "name", "value": "estimate", "series": "series", "column": "x", "apart": "low"}),
@@ -133,7 +135,7 @@ def test_maps_that_are_compared_share_axes() -> None:
 def test_every_chart_is_told_in_words(kind: str) -> None:
     chart, options = KINDS[kind]
     told = Figure("a", "c", chart=chart, data=ROWS, options=options).in_words
-    value = options.get("value") or {"map": "low"}.get(chart, "estimate")
+    value = options.get("value") or {"map": "low", "bump": "rank"}.get(chart, "estimate")
     assert f"{ROWS[value].count()} points; the lowest is" in told
     assert told.endswith(".")
     assert Figure("a", "c", chart=chart, data=ROWS.clear(), options=options).in_words.endswith("There are no data.")

@@ -79,14 +79,19 @@ ASKING: Final = {
 }
 """Options of the writers that put questions to models."""
 
+WHOSE: Final = {"kinds": "whose annotations: people (default), kinds such as person,model, or all"}
+
 WRITERS: dict[str, Writer] = {
     writer.name: writer
     for writer in (
         Writer("folder", "vantage.corpora.storage:write_folder"),
         Writer("csv", "cells:write_csv"),
+        Writer("lewidi", "", WHOSE, traits=False),
         Writer("huggingface", ""),
         Writer("card", ""),
+        Writer("croissant", ""),
         Writer("inspect", "", ASKING, traits=False),
+        Writer("lm-eval", "", ASKING, traits=False),
     )
 }
 

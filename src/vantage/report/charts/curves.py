@@ -1,13 +1,14 @@
-"""Lines: a number that depends on another, with its band."""
+"""Lines: a number that depends on another, with its band, and ranks that shift from one stage to the next."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from vantage.report.charts.frames import REFERENCE, distinct, ends, facets, groups, need
-from vantage.report.style import PAGE, PEOPLE, colours, markers, panels, short
+from vantage.report.charts.frames import REFERENCE, distinct, ends, facets, groups, need, note
+from vantage.report.style import FAINT, PAGE, PALETTE, PEOPLE, canvas, colours, markers, panels, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -61,4 +62,44 @@ def curve(
         all_axes[0].set_ylim(*limits)
     if len(parts) == 1 and series is not None and len(colour) > 1:
         figure.legend(loc="outside lower center", ncols=min(len(colour), 4))
+    return figure
+
+
+def bump(
+    frame: pl.DataFrame,
+    *,
+    who: str,
+    stage: str,
+    rank: str = "rank",
+    highlight: Sequence[Any] = (),
+    label: str = "rank",
+    width: float = PAGE,
+) -> Drawing:
+    """One line per name through its ranks, the first at the top; of more than eight, those to `highlight` stand out."""
+    need(frame, who, stage, drawn=rank)
+    known = frame.drop_nulls(rank).with_columns(pl.col(rank).cast(pl.Float64))
+    stages, names = distinct(known, stage), distinct(known, who)
+    marked = [one for one in highlight if one in names][: len(PALETTE)] or (names if len(names) <= len(PALETTE) else [])
+    colour = colours(marked)
+    figure, (axes,) = canvas(width, 0.7 + 0.2 * max(len(names), 4))
+    outer: dict[tuple[int, str, float], list[str]] = {}
+    for one in names:
+        part = known.filter(pl.col(who) == one)
+        x, y = [stages.index(at) for at in part[stage]], part[rank].to_list()
+        how: dict[str, Any] = {"alpha": 0.6, "linewidth": 1, "zorder": 2}
+        if one in colour:
+            how = {"alpha": 1, "linewidth": 2, "zorder": 3}
+        axes.plot(x, y, marker="o", color=colour.get(one, FAINT), **how)
+        for at, side in ((0, "right"), (-1, "left")):
+            outer.setdefault((x[at], side, y[at]), []).append(short(one, 28))
+    for (place, side, height), tied in outer.items():
+        beside = (-6 if side == "right" else 6, 0)
+        note(axes, "\n".join(tied), (place, height), beside, ha=side, va="center", fontsize=7.5)
+    axes.set_xticks(range(len(stages)), [short(at, 24) for at in stages])
+    axes.set_xlim(-0.05, len(stages) - 0.95)
+    axes.invert_yaxis()
+    axes.set_yticks([])
+    axes.spines[["left", "bottom"]].set_visible(False)
+    axes.tick_params(length=0)
+    axes.set_title(short(label), loc="left")
     return figure

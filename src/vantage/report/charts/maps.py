@@ -1,4 +1,4 @@
-"""Labelled points: groups by two scores, such as warmth and competence.
+"""Labelled points: groups by two scores, such as warmth and competence, and a lattice of sets by their values.
 
 Labels keep out of each other's way (`labels`).
 """
@@ -11,12 +11,14 @@ import polars as pl
 
 from vantage.report.charts.frames import distinct, ends, groups, need, note
 from vantage.report.charts.labels import place_labels
-from vantage.report.style import FAINT, INK, PAGE, PALETTE, colours, markers, panels, short
+from vantage.report.style import FAINT, INK, PAGE, PALETTE, canvas, colours, markers, panels, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+FEW: Final = 8
+"""So many sets of a lattice all have their names."""
 ELLIPSE: Final = ("ellipse_width", "ellipse_height", "ellipse_angle")
 
 
@@ -124,3 +126,47 @@ def _legend(figure: Drawing, clusters: list[Any], colour: dict[Any, str], marker
         for kind in clusters
     ]
     figure.legend(handles=keys, loc="outside lower center", ncols=min(len(keys), 3), labelcolor=INK, handletextpad=0.2)
+
+
+def lattice(
+    frame: pl.DataFrame,
+    *,
+    sets: str = "sets",
+    value: str = "estimate",
+    panel: str | None = None,
+    separator: str = " + ",
+    label: str = "",
+    width: float = PAGE,
+    height: float = 3.2,
+) -> Drawing:
+    """Sets by their size and value, each joined to those of one part more, one panel below the other."""
+    need(frame, sets, panel, drawn=value)
+    known = frame.drop_nulls(value).with_columns(pl.col(sets).cast(pl.String), pl.col(value).cast(pl.Float64))
+    parts = list(groups(known, panel))
+    figure, all_axes = canvas(width, height * len(parts), len(parts), 1)
+    for axes, (title, part) in zip(all_axes, parts, strict=True):
+        members = [frozenset(name.split(separator)) for name in part[sets]]
+        heights = part[value].to_list()
+        for smaller, low in zip(members, heights, strict=True):
+            for larger, high in zip(members, heights, strict=True):
+                if smaller < larger and len(larger) == len(smaller) + 1:
+                    across = [len(smaller), len(larger)]
+                    axes.plot(across, [low, high], color=FAINT, linewidth=0.5, alpha=0.6, zorder=1)
+        sizes = [len(member) for member in members]
+        axes.plot(sizes, heights, linestyle="", marker="o", markersize=5, color=PALETTE[0], zorder=3)
+        axes.set_xticks(range(1, max(sizes) + 1))
+        axes.set_xlim(0.5, max(sizes) + 0.5)
+        axes.margins(y=0.15)
+        axes.set_ylabel(short(label or value))
+        axes.set_title(short(title, 60), loc="left")
+        axes.grid(axis="y")
+    all_axes[-1].set_xlabel("how many are joined")
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes, (_, part) in zip(all_axes, parts, strict=True):
+        sizes = [len(name.split(separator)) for name in part[sets]]
+        # All names of many sets would fill the panel: the single parts and the whole have theirs.
+        named = {*range(1, max(sizes) + 1)} if len(sizes) <= FEW else {1, max(sizes)}
+        labels = [short(name, 40) if n in named else None for name, n in zip(part[sets], sizes, strict=True)]
+        place_labels(axes, sizes, part[value].to_list(), labels)
+    return figure
