@@ -423,7 +423,7 @@ def _generalized(seed: int, items: int) -> dict[str, float]:
     rows, truth = measures.reliability(data, show="components", **options), _true_shares("components")
     held = {
         f"share of {name}, held": _within(rows.filter(component=name), truth.filter(component=name)["estimate"][0])
-        for name in rows["component"]
+        for name in rows.drop_nulls("low")["component"]
     }
     rows, truth = measures.reliability(data, up_to=2, **options), _true_shares("means")
     ends = rows.select(low="consistent_low", high="consistent_high")

@@ -38,7 +38,7 @@ ARITHMETIC = {
 TIMEOUT = 300
 TOPICS = {
     "intervals": ["measures/**/interval*.py", "measures/**/resampling.py", "measures/**/policy*.py",
-                  "measures/**/rater_variance.py", "measures/**/variance_draws.py"],
+                  "measures/**/rater_variance.py", "measures/**/variances.py"],
     "design": ["corpora/**/design*.py", "measures/**/*design*.py", "measures/**/encoded.py", "measures/**/parts.py"],
     "tests": ["measures/relations/compare.py", "measures/relations/groups.py", "measures/multiplicity.py",
               "report/sentences.py", "planning/goals.py"],

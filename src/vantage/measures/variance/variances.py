@@ -32,6 +32,7 @@ from vantage.measures.models.crossed import Crossed
 from vantage.measures.models.gaussian import Gaussian
 from vantage.measures.ratings import UNIT, By, Floats, Ints
 from vantage.measures.resampling import item_codes
+from vantage.measures.variance.item_blocks import ItemBlocks
 
 DRAWS: Final = 2000
 EXACT: Final = 600
@@ -151,10 +152,21 @@ class VarianceDesign:
         return known.copy()
 
     def _fitted(self) -> Floats:
-        start = np.full(len(self.names), float(self.value.var())) if self.presented else self.pivots.centre
-        ratio = start[:-1] / max(start[-1], 1e-3 * start.max(), 1e-12)
-        design = Crossed([factor.code for factor in self.factors])
-        fitted = Gaussian(self.value, np.ones((len(self.value), 1)), design).fit(np.sqrt(ratio)).variances
+        if self.presented:
+            inner = [factor.in_item for factor in self.factors]
+            codes = [factor.code for factor in self.factors]
+            within, across = (
+                [code for code, one in zip(codes, inner, strict=True) if one is of] for of in (True, False)
+            )
+            found = ItemBlocks.of(self.value, self.factors[0].code, within, across).variances()
+            # They come with the effects within items first.
+            fitted = np.empty(len(found))
+            fitted[np.argsort([not one for one in inner] + [2], kind="stable")] = found
+        else:
+            start = self.pivots.centre
+            ratio = start[:-1] / max(start[-1], 1e-3 * start.max(), 1e-12)
+            design = Crossed([factor.code for factor in self.factors])
+            fitted = Gaussian(self.value, np.ones((len(self.value), 1)), design).fit(np.sqrt(ratio)).variances
         # Close to zero the likelihood is level, so that a search ends anywhere.
         return np.asarray(np.where(fitted > NOTHING * fitted.sum(), fitted, 0.0))
 
