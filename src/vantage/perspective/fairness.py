@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,9 @@ from vantage.measures.intervals import blocks
 from vantage.measures.multiplicity import Flags
 from vantage.perspective.evaluation import Evaluation
 from vantage.perspective.tally import ClassCounts
+
+DIFFERENCE: Final = (-1.0, 1.0)
+"""What scores, shares and their differences never exceed."""
 
 
 def gaps(evaluation: Evaluation) -> pl.DataFrame:
@@ -74,7 +77,7 @@ def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.Da
             return ratio(drawn[:, :2]) - ratio(drawn[:, 2:])
 
         whole = _sums(pairs, names, "item").sum(axis=0, keepdims=True)
-        bounds = [evaluation.resampling.of_sums(_sums(pairs, names, unit), apart) for unit in units]
+        bounds = [evaluation.resampling.of_sums(_sums(pairs, names, unit), apart, DIFFERENCE) for unit in units]
         lows, highs = [[end for end in ends if end is not None] for ends in zip(*bounds, strict=True)]
         low, high = (min(lows), max(highs)) if len(lows) == len(units) else (None, None)
         row = {"with": ratio(whole[:, :2])[0], "against": ratio(whole[:, 2:])[0], "difference": apart(whole)[0]}
@@ -216,7 +219,9 @@ class _Users:
 
     def interval(self, statistic: Callable[[Floats], Floats]) -> Bounds:
         """The interval of a statistic over the units."""
-        return self.evaluation.resampling.intervals(self.units, lambda weight: statistic(weight)[:, None])[0]
+        return self.evaluation.resampling.intervals(
+            self.units, lambda weight: statistic(weight)[:, None], limits=[DIFFERENCE]
+        )[0]
 
     def _scored(self, tally: ClassCounts) -> tuple[Floats, Floats]:
         scores, used = tally.scored("gold")

@@ -63,8 +63,8 @@ def test_what_knowing_the_user_buys_is_found_trait_by_trait(report: Any) -> None
     side, gender = (rows["trait", f"tfidf-users: {trait} alone"] for trait in ("group", "gender"))
     # Answers depend on the side of a person and not on their gender.
     assert side["difference"] > 0.1
-    # Alone; among all comparisons of its family the interval is longer.
-    assert side["low_alone"] >= 0
+    # Alone; among all comparisons of its family the interval is longer, and none exceeds what a difference can be.
+    assert -1 <= side["low"] < side["low_alone"] < side["difference"] < side["high_alone"] < side["high"] <= 1
     assert gender["difference"] < side["difference"] / 2
     assert {what for what, _ in rows} == {"trait", "adaptation", "method"}
     assert all(row["p_family"] is None or row["p_family"] >= row["p"] for row in rows.values())

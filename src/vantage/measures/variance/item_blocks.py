@@ -118,10 +118,10 @@ class ItemBlocks:
 
         def searched(first: Floats) -> Floats:
             bounds, options = [(0.0, 1e4)] * len(first), {"eps": 1e-6, "ftol": 1e-13, "gtol": 1e-5, "maxiter": 500}
-            found = minimize(deviance, first, method="L-BFGS-B", bounds=bounds, options=options)
-            if not np.isfinite(found.fun):
+            search = minimize(deviance, first, method="L-BFGS-B", bounds=bounds, options=options)
+            if not np.isfinite(search.fun):
                 raise InputError("the variances of these answers cannot be found", remedy="vary fewer factors at once")
-            return np.asarray(found.x)
+            return np.asarray(search.x)
 
         theta = searched(np.ones(self.within + self.across))
         for k in np.flatnonzero(theta < AWAY):

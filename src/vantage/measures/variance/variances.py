@@ -158,10 +158,10 @@ class VarianceDesign:
             within, across = (
                 [code for code, one in zip(codes, inner, strict=True) if one is of] for of in (True, False)
             )
-            found = ItemBlocks.of(self.value, self.factors[0].code, within, across).variances()
+            by_place = ItemBlocks.of(self.value, self.factors[0].code, within, across).variances()
             # They come with the effects within items first.
-            fitted = np.empty(len(found))
-            fitted[np.argsort([not one for one in inner] + [2], kind="stable")] = found
+            fitted = np.empty(len(by_place))
+            fitted[np.argsort([not one for one in inner] + [2], kind="stable")] = by_place
         else:
             start = self.pivots.centre
             ratio = start[:-1] / max(start[-1], 1e-3 * start.max(), 1e-12)
