@@ -163,8 +163,7 @@ class Target(RootModel[tuple[Margin, ...]]):
         cells = list(product(*(sorted(self._values(trait)) for trait in self.traits)))
         given = raters.select(as_text(raters[trait]) for trait in self.traits).rows()
         start = np.array([max(given.count(cell), 0.5) for cell in cells])
-        table = pl.DataFrame(cells, schema=self.traits, orient="row")
-        weight = Raking.of(table, self).weights(start)
+        weight = Raking.of(pl.DataFrame(cells, schema=self.traits, orient="row"), self).weights(start)
         return {cell: float(w / weight.sum()) for cell, w in zip(cells, weight, strict=True)}
 
 

@@ -36,7 +36,5 @@ def depending_texts(analysis: Analysis) -> pl.DataFrame | None:
 
 def _under_targets(analysis: Analysis, per: Literal["target", "item"]) -> pl.DataFrame:
     targets = there(list(analysis.corpus.about.weights) or None)
-    options = {"by": "question", "seed": analysis.seed}
-    return pl.concat(
-        [whose_label(analysis.people, target=name, per=per, **options) for name in targets], how="diagonal_relaxed"
-    )
+    frames = [whose_label(analysis.people, by="question", target=name, per=per, seed=analysis.seed) for name in targets]
+    return pl.concat(frames, how="diagonal_relaxed")

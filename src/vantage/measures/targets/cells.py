@@ -80,7 +80,7 @@ class CellModel:
         """The model of answers with a column for each trait; `value` has their codes."""
         table = {trait: as_text(answered[trait]).to_list() for trait in traits}
         table |= {"item": answered["item"].cast(pl.String).to_list(), "rater": answered["rater"].to_list()}
-        kinds = {name: (name,) for name in ("item", "rater", *traits)}
+        kinds: dict[str, tuple[str, ...]] = {name: (name,) for name in ("item", "rater", *traits)}
         kinds |= {"cell": tuple(traits)} if len(traits) > 1 else {}
         kinds |= {f"item × {trait}": ("item", trait) for trait in traits}
         factors = {name: _Factor.of(table, *columns) for name, columns in kinds.items()}
