@@ -1,10 +1,7 @@
 """Weights of raters: how much each counts where the raters are to stand for other people, a target.
 
-A target is margins: shares of the values of a trait, or of combinations of several. Raking (Deming and Stephan 1940)
-finds the weights that are closest to equal ones, or to given ones, and have these margins; with bounds it is the
-truncated exponential of Deville and Särndal (1992). What cannot be met is said: a value that no rater has, raters of
-whom a trait is not known, bounds that are too tight. A weight costs certainty: the design effect of Kish (1965) is
-n Σw² / (Σw)², and as many raters are effective as n over that.
+Raking (Deming and Stephan 1940) finds the weights that are closest to equal or given ones and have the margins of the
+target; with bounds it is the truncated exponential of Deville and Särndal (1992). See docs/population.md.
 """
 
 from __future__ import annotations
@@ -62,6 +59,11 @@ class Margin(BaseModel):
             remedy = "use shares that add up to 1 or 100, or numbers of people"
             raise InputError(f"the shares of {name} add up to {total:g}", remedy=remedy)
         return cls(traits=tuple(traits), shares={value: share / total for value, share in shares.items()})
+
+    def describe(self) -> str:
+        """Its shares in one line."""
+        shares = ", ".join(f"{' × '.join(value)} {100 * share:.3g} %" for value, share in self.shares.items())
+        return f"{' × '.join(self.traits)} ({shares})"
 
 
 class Target(RootModel[tuple[Margin, ...]]):
@@ -129,6 +131,10 @@ class Target(RootModel[tuple[Margin, ...]]):
         """The traits that it names."""
         return list(dict.fromkeys(trait for margin in self.margins for trait in margin.traits))
 
+    def _values(self, trait: str) -> set[str]:
+        """The values of a trait that it names."""
+        return {v[m.traits.index(trait)] for m in self.margins if trait in m.traits for v in m.shares}
+
     def in_words(self, table: pl.DataFrame, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
         """The table with its traits as the target names them: numbers as the bands that hold them, such as 18-34.
 
@@ -139,16 +145,12 @@ class Target(RootModel[tuple[Margin, ...]]):
         ['18-34', '35+', None, '12']
         """
         known = {trait: (columns or {}).get(trait, trait) for trait in self.traits}
-        named = {
-            trait: {v[m.traits.index(trait)] for m in self.margins if trait in m.traits for v in m.shares}
-            for trait in known
-        }
         there = {trait: column for trait, column in known.items() if column in table.columns}
-        return table.with_columns(_banded(table[c], named[trait]).alias(c) for trait, c in there.items())
+        return table.with_columns(_banded(table[c], self._values(trait)).alias(c) for trait, c in there.items())
 
     def describe(self) -> str:
         """Its margins in one line."""
-        return "; ".join(f"{' × '.join(margin.traits)} ({_listed(margin)})" for margin in self.margins)
+        return "; ".join(margin.describe() for margin in self.margins)
 
     def cells(self, raters: pl.DataFrame) -> dict[tuple[str, ...], float]:
         """The share of each combination of all traits.
@@ -158,33 +160,22 @@ class Target(RootModel[tuple[Margin, ...]]):
         """
         if len(self.margins) == 1 and list(self.margins[0].traits) == self.traits:
             return dict(self.margins[0].shares)
-        values = {
-            t: sorted({v[m.traits.index(t)] for m in self.margins if t in m.traits for v in m.shares})
-            for t in self.traits
-        }
-        cells = list(product(*values.values()))
+        cells = list(product(*(sorted(self._values(trait)) for trait in self.traits)))
         given = raters.select(as_text(raters[trait]) for trait in self.traits).rows()
         start = np.array([max(given.count(cell), 0.5) for cell in cells])
-        table = pl.DataFrame(cells, schema=self.traits, orient="row")
-        weight = Raking.of(table, self).weights(start)
+        weight = Raking.of(pl.DataFrame(cells, schema=self.traits, orient="row"), self).weights(start)
         return {cell: float(w / weight.sum()) for cell, w in zip(cells, weight, strict=True)}
-
-
-def _listed(margin: Margin) -> str:
-    return ", ".join(f"{' × '.join(value)} {100 * share:.3g} %" for value, share in margin.shares.items())
 
 
 def _banded(values: pl.Series, names: Iterable[str]) -> pl.Series:
     text = as_text(values)
     if not values.dtype.is_numeric():
         return text
-    made = pl.col("text")
     for name in names:
         if parts := re.fullmatch(r"(\d+)\s*(?:[-–]\s*(\d+)|\+)", name):
-            inside = (pl.col("number") >= int(parts[1])) & (pl.col("number") < int(parts[2] or 10**9) + 1)
-            made = pl.when(inside).then(pl.lit(name)).otherwise(made)
-    table = pl.DataFrame({"number": values, "text": text})
-    return table.select(made.alias(values.name)).to_series()
+            inside = (values >= int(parts[1])) & (values < int(parts[2] or 10**9) + 1)
+            text = text.set(inside.fill_null(value=False), name)
+    return text
 
 
 def as_text(values: pl.Series) -> pl.Series:
@@ -215,32 +206,30 @@ class Raking:
                 if trait not in raters.columns:
                     known = [column for column in raters.columns if column not in RATERS]
                     raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, known))
-            name, values = " × ".join(margin.traits), list(margin.shares)
+            name, values, wanted = " × ".join(margin.traits), list(margin.shares), np.array([*margin.shares.values()])
             own = raters.select(as_text(raters[trait]) for trait in margin.traits)
             place = pl.DataFrame(values, dict.fromkeys(margin.traits, pl.String), orient="row").with_row_index("__cell")
             cell = own.join(place, on=margin.traits, how="left", maintain_order="left")["__cell"]
             code = cell.fill_null(len(values)).to_numpy().astype(np.int64)
             number = np.bincount(code, minlength=len(values) + 1)
-            for value, share, there in zip(values, margin.shares.values(), number, strict=False):
-                if share > 0 and not there:
-                    notes.append(
-                        f"no rater has {name} '{' × '.join(value)}' ({share:.1%} of the target): the weights speak "
-                        f"for the other {1 - share:.1%}"
-                    )
+            notes += [
+                f"no rater has {name} '{' × '.join(value)}' ({share:.1%} of the target): the weights speak "
+                f"for the other {1 - share:.1%}"
+                for value, share, there in zip(values, wanted, number, strict=False)
+                if share > 0 and not there
+            ]
             unnamed = own.filter(cell.is_null()).drop_nulls()
+            other = sorted(" × ".join(row) for row in unnamed.unique().rows())
             if number[-1]:
                 missing = int(number[-1]) - len(unnamed)
-                other = sorted(" × ".join(row) for row in unnamed.unique().rows())
                 without = f"{missing} raters have no {name}" if missing > 1 else f"1 rater has no {name}"
                 parts = [without] if missing else []
                 parts += [f"the target does not name {name} {', '.join(map(repr, other))}"] if other else []
                 notes.append(f"{' and '.join(parts)}; who is not in the target keeps their share of the raters")
             if not number[:-1].any():
-                theirs = ", ".join(sorted(" × ".join(row) for row in unnamed.unique().rows())[:5])
-                raise InputError(f"no rater has a {name} of the target", remedy=f"the raters have: {theirs or 'none'}")
-            present = np.array(
-                [share if there else 0.0 for share, there in zip(margin.shares.values(), number, strict=False)]
-            )
+                theirs = ", ".join(other[:5]) or "none"
+                raise InputError(f"no rater has a {name} of the target", remedy=f"the raters have: {theirs}")
+            present = np.where(number[:-1], wanted, 0.0)
             unknown = number[-1] / max(len(own), 1)
             codes.append(code)
             shares.append(np.append(present / max(present.sum(), 1e-300) * (1 - unknown), unknown))
@@ -329,12 +318,6 @@ class StoredWeights(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
-def weighted_people(raters: pl.DataFrame) -> pl.Expr:
-    """Whether a rater gets a weight: people who are not excluded."""
-    people = pl.col("kind").cast(pl.String).is_in(PEOPLE)
-    return people & ~is_excluded() if "excluded" in raters.columns else people
-
-
 def raked(
     raters: pl.DataFrame,
     name: str,
@@ -347,7 +330,8 @@ def raked(
         raise InputError(
             f"the bounds {bounds[0]:g} and {bounds[1]:g} do not hold 1", remedy="use for example 0.3 and 3"
         )
-    chosen = target.in_words(raters.filter(weighted_people(raters)))
+    people = raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
+    chosen = target.in_words(people.filter(~is_excluded()) if "excluded" in raters.columns else people)
     if not len(chosen):
         raise InputError("there are no people to weight", remedy="weights are for people, not for models")
     start = np.ones(len(chosen)) if base is None else checked_weights(chosen, base)
@@ -356,8 +340,15 @@ def raked(
     worth, notes = effective(weight), [*raking.notes, *raking.missed(weight)]
     if len(chosen) / worth >= UNEVEN:
         notes.append("the weights are uneven: a few raters speak for many, and intervals are long")
-    how: dict[str, Any] = {"method": "raking", "bounds": bounds, "base": base or ""}
-    record = StoredWeights(target=target, raters=len(chosen), effective=worth, notes=tuple(notes), **how)
+    record = StoredWeights(
+        target=target,
+        method="raking",
+        raters=len(chosen),
+        effective=worth,
+        bounds=bounds,
+        base=base or "",
+        notes=tuple(notes),
+    )
     column = pl.DataFrame({"rater": chosen["rater"], name: weight})
     return raters.drop(name, strict=False).join(column, on="rater", how="left", maintain_order="left"), record
 

@@ -256,7 +256,8 @@ def spread_of(statistic: Statistic, answers: Answers, over: str, groups: Ints | 
             return None
         if answers.weight is not None:
             # A sum of squares of unequal size has the degrees of freedom of Satterthwaite (1946).
-            raters = replace(raters, freedom=max(effective(np.square(_each(answers))) - 1, 2.0))
+            of_rater = answers.weight[np.unique(answers.rater, return_index=True)[1]]
+            raters = replace(raters, freedom=max(effective(np.square(of_rater)) - 1, 2.0))
         if spread is None:
             return raters
         estimate = statistic.of(total[None, :])
@@ -270,13 +271,6 @@ def spread_of(statistic: Statistic, answers: Answers, over: str, groups: Ints | 
         noise = _noise(statistic, total, changes, times, float(estimate[0]))
     shrinkage = (raters.units - 1) / raters.units * (spread.units - 1) / spread.units
     return spread.plus(raters, noise * shrinkage)
-
-
-def _each(answers: Answers) -> Floats:
-    """The weight of each rater."""
-    assert answers.weight is not None  # noqa: S101
-    first = np.unique(answers.rater, return_index=True)[1]
-    return answers.weight[first]
 
 
 def _reweighted(statistic: Statistic, answers: Answers) -> Floats:

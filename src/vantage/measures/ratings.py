@@ -473,9 +473,8 @@ class RaterWeights:
         """The weights in a column of the raters, or of a plain table, which has one for each rater."""
         corpus = getattr(data, "corpus", data)
         if not _is_corpus(corpus):
-            query = judgments_query(data)
             frame = to_polars(data)
-            given = query.collect() if frame is None else frame.lazy().collect()
+            given = judgments_query(data).collect() if frame is None else frame.lazy().collect()
             held = given.select(["rater", *([column] if column in given.columns else [])]).unique().sort("rater")
             if held["rater"].is_duplicated().any():
                 rater = held.filter(pl.col("rater").is_duplicated())["rater"][0]
@@ -498,13 +497,7 @@ class RaterWeights:
 
     def codes(self, raters: pl.Series) -> Ints:
         """The place of each rater among those with a weight."""
-        known = pl.DataFrame({"rater": self.raters, "place": np.arange(len(self.raters))})
-        return (
-            raters.alias("rater")
-            .to_frame()
-            .join(known, on="rater", how="left", maintain_order="left")["place"]
-            .to_numpy()
-        )
+        return raters.replace_strict(self.raters, np.arange(len(self.raters)), default=None).to_numpy()
 
     @cached_property
     def replicates(self) -> Floats:

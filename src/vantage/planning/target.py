@@ -1,9 +1,7 @@
 """How many raters of which groups make a weighted estimate as sure as asked, and the quotas that bring them.
 
-The estimate for a target is Σ W m over its groups, with their shares W and means m, and varies by Σ W² σ² / n. It is
-surest for a number of people where each group has its share of them times how much its members differ (Neyman 1934);
-σ is taken to be the same for all groups, since a pilot has few of each. A sample that comes as it likes is weighted
-instead, and needs more people: by the design effect.
+The estimate Σ W m over groups with shares W and means m is surest where each group has its share of the people times
+how much its members differ, σ (Neyman 1934), taken to be the same for all groups, since a pilot has few of each.
 """
 
 from __future__ import annotations
@@ -96,28 +94,16 @@ def plan_target(
     needed = np.maximum(np.ceil(people_for(1.0) * weight), LEAST).astype(np.int64) * (weight > 0)
     composition = np.maximum(there, 0.5) / np.maximum(there, 0.5).sum()
     effect = float(np.square(weight) @ (1 / composition))
-    groups = pl.DataFrame(
-        {
-            "group": [" × ".join(cell) for cell in cells],
-            "share": weight,
-            "there": there,
-            "needed": needed,
-            "missing": np.maximum(needed - there, 0),
-        }
-    )
-    summary = pl.DataFrame(
-        [
-            {
-                "question": asked, "people": int(needed.sum()), "asked": width, "spread": spread,
-                "as_they_come": max(people_for(effect), int(needed.sum())), "effect": round(effect, 2),
-            }
-        ]
-    )  # fmt: skip
+    named = {"group": [" × ".join(cell) for cell in cells], "share": weight, "there": there, "needed": needed}
+    groups = pl.DataFrame({**named, "missing": np.maximum(needed - there, 0)})
+    people_needed = int(needed.sum())
+    come = {"as_they_come": max(people_for(effect), people_needed), "effect": round(effect, 2)}
+    summary = pl.DataFrame({"question": [asked], "people": people_needed, "asked": width, "spread": spread, **come})
     quotas: dict[str, dict[str, int]] = {}
     for cell, number in zip(cells, needed.tolist(), strict=True):
         for trait, value in zip(wanted.traits, cell, strict=True):
-            quotas.setdefault(trait, {}).setdefault(value, 0)
-            quotas[trait][value] += number
+            quota = quotas.setdefault(trait, {})
+            quota[value] = quota.get(value, 0) + number
     return TargetPlan(groups, summary, dump({"quotas": quotas}).rstrip("\n"))
 
 

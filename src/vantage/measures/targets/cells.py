@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -45,10 +44,18 @@ WITHOUT_ITEMS: Final = "there are too many items for effects of traits on single
 
 @dataclass(frozen=True)
 class _Factor:
-    """One kind of random effect: the level of each answer, and what its levels are called."""
+    """One kind of random effect: what its levels are combinations of, that of each answer, and what they are called."""
 
+    columns: tuple[str, ...]
     code: Ints
     names: Mapping[tuple[object, ...], int]
+
+    @classmethod
+    def of(cls, table: Mapping[str, Sequence[object]], *columns: str) -> _Factor:
+        """The combinations of what stands in columns; −1 where one of these is not known."""
+        keys = list(zip(*(table[column] for column in columns), strict=True))
+        names = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys if None not in key))}
+        return cls(columns, np.array([names.get(key, -1) for key in keys], dtype=np.int64), names)
 
 
 @dataclass(frozen=True)
@@ -63,30 +70,21 @@ class CellModel:
     factors: Mapping[str, _Factor]
     fit: CumulativeFit
     spreads: Floats
-    single: Mapping[int, object]
-    """Traits, by their number, of which the raters have one value, and that value."""
+    single: Mapping[int, str]
+    """Traits, by their number, of which the raters have one value, and that value; nothing where it is not known."""
     seed: int
     notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, answered: pl.DataFrame, traits: Sequence[str], value: Floats, seed: int = 0) -> CellModel:
         """The model of answers with a column for each trait; `value` has their codes."""
-        values = {trait: as_text(answered[trait]).to_list() for trait in traits}
-        item, rater = answered["item"].cast(pl.String).to_list(), answered["rater"].to_list()
-        keys: dict[str, list[tuple[object, ...] | None]] = {
-            "item": [(one,) for one in item],
-            "rater": [(one,) for one in rater],
-        }
-        for trait in traits:
-            keys[trait] = [None if v is None else (v,) for v in values[trait]]
-        if len(traits) > 1:
-            keys["cell"] = [None if None in c else c for c in zip(*values.values(), strict=True)]
-        by_item = {
-            f"item × {t}": [None if v is None else (i, v) for i, v in zip(item, values[t], strict=True)] for t in traits
-        }
-        factors = {name: _factor(key) for name, key in (keys | by_item).items()}
-        single = {k: next((v for v in values[t] if v is not None), None) for k, t in enumerate(traits)
-                  if len(factors[t].names) < 2}  # fmt: skip
+        table = {trait: as_text(answered[trait]).to_list() for trait in traits}
+        table |= {"item": answered["item"].cast(pl.String).to_list(), "rater": answered["rater"].to_list()}
+        kinds: dict[str, tuple[str, ...]] = {name: (name,) for name in ("item", "rater", *traits)}
+        kinds |= {"cell": tuple(traits)} if len(traits) > 1 else {}
+        kinds |= {f"item × {trait}": ("item", trait) for trait in traits}
+        factors = {name: _Factor.of(table, *columns) for name, columns in kinds.items()}
+        single = {k: next(filter(None, table[t]), "") for k, t in enumerate(traits) if len(factors[t].names) < 2}
         factors = {name: f for name, f in factors.items() if len(f.names) > 1 or name in ("item", "rater")}
         notes: tuple[str, ...] = ()
         if Crossed([f.code for f in factors.values()]).columns > DENSE:
@@ -97,17 +95,15 @@ class CellModel:
         if items > SAMPLE:
             drawn = np.zeros(items, dtype=np.bool_)
             drawn[rng.choice(items, SAMPLE, replace=False)] = True
-            chosen = drawn[codes[0]] | _rare(value, drawn[codes[0]])
+            chosen = drawn[codes[0]]
+            # Answers that no drawn item has are kept, so that every answer has a threshold.
+            chosen |= ~np.isin(value, np.unique(value[chosen]))
         some = Crossed([_dense(code[chosen]) for code in codes])
         small = Cumulative(value[chosen], np.ones((int(chosen.sum()), 1)), some)
-        fitted = small.fit(np.full(some.parameters, 0.5))
-        full = (
-            fitted
-            if chosen.all()
-            else CumulativeFit(
-                Cumulative(value, np.ones((len(value), 1)), Crossed(codes)), fitted.parameters, fitted.kept
-            )
-        )
+        full = fitted = small.fit(np.full(some.parameters, 0.5))
+        if not chosen.all():
+            whole = Cumulative(value, np.ones((len(value), 1)), Crossed(codes))
+            full = CumulativeFit(whole, fitted.parameters, fitted.kept)
         named = [str(k[0]) for k in factors["item"].names]
         return cls(named, traits, factors, full, _spreads(fitted, rng), single, seed, notes)
 
@@ -122,15 +118,17 @@ class CellModel:
         for name, factor in self.factors.items():
             if name == "rater":
                 continue
-            by_item, trait = name.startswith("item"), name.removeprefix("item × ")
-            known, rows = dict(factor.names), []
-            for one in self.items if by_item else [""]:
-                base: tuple[object, ...] = (one,) if by_item else ()
-                of_cell = [
-                    () if name == "item" else c if name == "cell" else (c[self.traits.index(trait)],) for c in cells
+            known, unseen = dict(factor.names), len(factor.names) - 1
+            rows = [
+                [
+                    known.setdefault(
+                        tuple(item if c == "item" else cell[self.traits.index(c)] for c in factor.columns),
+                        unseen - len(known),
+                    )
+                    for cell in cells
                 ]
-                unseen = len(factor.names) - 1
-                rows.append([known.setdefault((*base, *own), unseen - len(known)) for own in of_cell])
+                for item in (self.items if "item" in factor.columns else [""])
+            ]
             places[name] = np.array(rows)
         return places
 
@@ -158,7 +156,8 @@ class CellModel:
                 drawn += [(theta, _drawn(factored, response, rng)) for _ in range(EFFECTS)]
         shift, out = self._shift(design, [effects for _, effects in drawn[::6]], rng), []
         rater = list(self.factors).index("rater")
-        unlike = [_factor([(value,), *((cell[k],) for cell in cells)]).code[1:] for k, value in self.single.items()]
+        groups = [{"group": [value, *(cell[k] for cell in cells)]} for k, value in self.single.items()]
+        unlike = [_Factor.of(group, "group").code[1:] for group in groups]
         for theta, (*own, level) in drawn:
             effects = {}
             for name, one, spread in zip(self.factors, own, theta, strict=True):
@@ -194,20 +193,10 @@ def _unseen(place: Ints) -> int:
     return int(max(-place.min(), 0))
 
 
-def _factor(keys: Sequence[tuple[object, ...] | None]) -> _Factor:
-    names = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
-    return _Factor(np.array([-1 if key is None else names[key] for key in keys], dtype=np.int64), names)
-
-
 def _dense(code: Ints) -> Ints:
     """Levels that occur, numbered anew; −1 stays."""
     present = np.unique(code[code >= 0])
     return np.where(code >= 0, np.searchsorted(present, code), -1)
-
-
-def _rare(value: Floats, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Answers that no chosen item has are kept with their rows, so that every answer has a threshold."""
-    return ~np.isin(value, np.unique(value[chosen]))
 
 
 def _working(fit: CumulativeFit) -> tuple[Floats, Floats]:
@@ -251,14 +240,9 @@ def _likely(squares: Floats, levels: Ints, rng: np.random.Generator) -> Floats:
     return np.clip(np.sqrt((squares + freedom * size**2) / rng.chisquare(levels + freedom)), FLOOR, 10.0)
 
 
-@cache
-def _nodes(number: int) -> tuple[Floats, Floats]:
-    return np.polynomial.hermite_e.hermegauss(number)
-
-
 def _answers(predictor: Floats, thresholds: Floats, spread: float, nodes: int) -> Floats:
     """The share of each answer of people whose predictors vary by `spread` around each of these."""
-    z, weight = _nodes(nodes)
+    z, weight = np.polynomial.hermite_e.hermegauss(nodes)
     above = np.zeros((*predictor.shape, len(thresholds)))
     for node, share in zip(z * spread, weight / weight.sum(), strict=True):
         above += share * expit(predictor[..., None] + node - thresholds)

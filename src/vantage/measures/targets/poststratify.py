@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -19,21 +18,14 @@ from vantage.measures.targets.cells import Cell, CellModel
 from vantage.scales import show_code
 
 Per: TypeAlias = Literal["mean", "item"]
-MEAN: Final = "mean"
-"""What stands in the column `answer` of the row that has the mean answer."""
 FEW_IN_CELLS: Final = 20
 """With fewer raters intervals are doubted."""
-UNSURE: Final = "fewer than twenty raters: the interval rests on the prior of the model"
 FEW_OF: Final = 10
 """A group of so many raters or fewer is shrunk, and its interval doubted (docs/population.md)."""
 SHRUNK: Final = (
     "few raters have {}, whose answers are drawn towards those of the others: such intervals hold the value in some "
     "90 % of cases"
 )
-UNKNOWN: Final = "{} no {}, which is taken to have nothing to do with their answers"
-SINGLE: Final = "all raters have the same {}, which the model therefore leaves out"
-UNCOMPARED: Final = "; how far others are from them is left to its prior"
-ALIKE: Final = "all answers are the same"
 
 VIEW: Final = View(
     "Answers of the population",
@@ -108,41 +100,34 @@ def population(
     return shown.with_columns(pl.lit(named).alias("target")) if "target" not in shown.columns else shown
 
 
-@dataclass(frozen=True)
-class Poststratified:
-    """Answers by item and cell of people, with draws of their sums over weights of cells."""
+def _models(
+    answered: pl.DataFrame, columns: Sequence[str], codes: Floats, *, ordered: bool, seed: int
+) -> list[CellModel]:
+    """One model of ordered answers, or of two; otherwise one for each answer against the rest."""
+    value = answered["value"].to_numpy()
+    if ordered or len(codes) == 2:
+        return [CellModel.of(answered, columns, value, seed)]
+    return [
+        CellModel.of(answered, columns, (value == code).astype(np.float64), seed + 1000 * number)
+        for number, code in enumerate(codes)
+    ]
 
-    items: list[str]
-    codes: Floats
-    cells: list[Cell]
-    shares: Floats
+
+def _shares(models: Sequence[CellModel], cells: Sequence[Cell]) -> Floats:
     """Items × cells × answers."""
-    models: list[CellModel]
+    if len(models) == 1:
+        return models[0].shares(cells)
+    shares = np.stack([model.shares(cells)[..., 1] for model in models], axis=-1)
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
-    @classmethod
-    def of(
-        cls, answered: pl.DataFrame, columns: Sequence[str], cells: list[Cell], *, ordered: bool, seed: int
-    ) -> Poststratified:
-        """One model of ordered answers, or of two; otherwise one for each answer against the rest."""
-        value = answered["value"].to_numpy()
-        codes = np.unique(value)
-        if ordered or len(codes) == 2:
-            model = CellModel.of(answered, columns, value, seed)
-            return cls(model.items, codes, cells, model.shares(cells), [model])
-        models = [
-            CellModel.of(answered, columns, (value == code).astype(np.float64), seed + 1000 * number)
-            for number, code in enumerate(codes)
-        ]
-        shares = np.stack([model.shares(cells)[..., 1] for model in models], axis=-1)
-        return cls(models[0].items, codes, cells, shares / shares.sum(axis=-1, keepdims=True), models)
 
-    def draws(self, weight: Floats) -> Floats:
-        """Draws × items × answers × columns of weights of cells (items × cells × columns)."""
-        if len(self.models) == 1:
-            return self.models[0].draws(self.cells, weight)
-        each = np.stack([model.draws(self.cells, weight)[:, :, 1] for model in self.models], axis=2)
-        total = each[..., :1].sum(axis=2, keepdims=True)
-        return np.asarray(each * weight[None, :, :, :1].sum(axis=2)[:, :, None] / np.maximum(total, 1e-12))
+def _draws(models: Sequence[CellModel], cells: Sequence[Cell], weight: Floats) -> Floats:
+    """Draws × items × answers × columns of weights of cells (items × cells × columns)."""
+    if len(models) == 1:
+        return models[0].draws(cells, weight)
+    each = np.stack([model.draws(cells, weight)[:, :, 1] for model in models], axis=2)
+    total = each[..., :1].sum(axis=2, keepdims=True)
+    return np.asarray(each * weight[None, :, :, :1].sum(axis=2)[:, :, None] / np.maximum(total, 1e-12))
 
 
 def _rows(
@@ -151,39 +136,36 @@ def _rows(
     answered, scale = target.in_words(part.answered, columns), part.scale()
     based = {**part.key, **counts(answered, part.frame), "over": "raters"}
     if answered["value"].n_unique() < 2:
-        return [{**based, "over": None, "reason": ALIKE if len(answered) else "no item has an answer"}]
+        reason = "all answers are the same" if len(answered) else "no item has an answer"
+        return [{**based, "over": None, "reason": reason}]
     raters = answered.unique("rater", maintain_order=True).rename({column: trait for trait, column in columns.items()})
-    shares = target.cells(raters)
+    shares, ordered = target.cells(raters), scale is None or scale.ordered
     cells, weight = list(shares), np.array(list(shares.values()))
-    ordered = scale is None or scale.ordered
-    made = Poststratified.of(answered, list(columns.values()), cells, ordered=ordered, seed=seed)
-    texts = answered["item"].cast(pl.String)
-    item_of, cell_of = ({one: number for number, one in enumerate(known)} for known in (made.items, cells))
-    seen = np.zeros((len(made.items), len(cells)), dtype=np.bool_)
-    for item, *cell in set(answered.select(texts, *(as_text(answered[c]) for c in columns.values())).rows()):
+    codes, texts = np.unique(answered["value"].to_numpy()), answered["item"].cast(pl.String)
+    models = _models(answered, list(columns.values()), codes, ordered=ordered, seed=seed)
+    item_of, cell_of = ({one: number for number, one in enumerate(known)} for known in (models[0].items, cells))
+    seen = np.zeros((len(item_of), len(cells)), dtype=np.bool_)
+    for one, *cell in set(answered.select(texts, *(as_text(answered[c]) for c in columns.values())).rows()):
         if tuple(cell) in shares:
-            seen[item_of[item], cell_of[tuple(cell)]] = True
+            seen[item_of[one], cell_of[tuple(cell)]] = True
     both = np.stack([np.broadcast_to(weight, seen.shape), np.where(seen, 0.0, weight)], axis=-1)
-    estimate, draws = np.einsum("uca,c->ua", made.shares, weight), made.draws(both)
+    estimate, draws = np.einsum("uca,c->ua", _shares(models, cells), weight), _draws(models, cells, both)
     raw = np.zeros(estimate.shape)
     unit = np.array([item_of[one] for one in texts], dtype=np.int64)
-    np.add.at(raw, (unit, np.searchsorted(made.codes, answered["value"].to_numpy())), 1.0)
+    np.add.at(raw, (unit, np.searchsorted(codes, answered["value"].to_numpy())), 1.0)
     raw /= raw.sum(axis=1, keepdims=True)
-    based["note"] = "; ".join(_notes(raters, target, shares, made.models[0])) or None
-    labels = [show_code(c) if scale is None else scale.label(c) for c in made.codes.tolist()]
-    answers: list[tuple[str, float | None, Floats]] = [
-        *zip(labels, made.codes.tolist(), np.eye(len(labels)), strict=True)
-    ]
+    based["note"] = "; ".join(_notes(raters, target, shares, models[0])) or None
+    labels = [show_code(c) if scale is None else scale.label(c) for c in codes.tolist()]
+    answers: list[tuple[str, float | None, Floats]] = list(zip(labels, codes, np.eye(len(labels)), strict=True))
     if ordered and len(labels) > 2:
-        answers.insert(0, (MEAN, None, made.codes))
+        answers.insert(0, ("mean", None, codes))
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    groups = [slice(i, i + 1) for i in range(len(made.items))] if per == "item" else [slice(None)]
     rows = []
-    for chosen in groups:
-        key: dict[str, Any] = {}
-        if per == "item":
-            rests = counts(answered.filter(texts == made.items[chosen.start]), part.frame.head(0))
-            key = {**rests, "item": made.items[chosen.start]}
+    for item in item_of if per == "item" else [None]:
+        chosen, key = slice(None), dict[str, Any]()
+        if item is not None:
+            chosen = slice(item_of[item], item_of[item] + 1)
+            key = {**counts(answered.filter(texts == item), part.frame.head(0)), "item": item}
         modelled = float(both[chosen, :, 1].sum(axis=1).mean())
         for label, code, score in answers:
             drawn = np.einsum("duaw,a->dw", draws[:, chosen], score) / draws[:, chosen].shape[1]
@@ -204,16 +186,17 @@ def _notes(raters: pl.DataFrame, target: Target, shares: Mapping[Cell, float], m
     yield from (f"no rater is {' × '.join(cell)} ({shares[cell]:.1%} of the target)" for cell in empty)
     for trait in target.traits:
         if number := raters[trait].null_count():
-            yield UNKNOWN.format("1 rater has" if number == 1 else f"{number} raters have", trait)
+            who = "1 rater has" if number == 1 else f"{number} raters have"
+            yield f"{who} no {trait}, which is taken to have nothing to do with their answers"
     few = [
         f"{trait} '{value}'"
         for k, trait in enumerate(target.traits)
         for value, number in as_text(raters[trait]).drop_nulls().value_counts(sort=True).iter_rows()
         if number <= FEW_OF and any(value == cell[k] for cell in shares)
     ]
-    if same := [target.traits[k] for k, value in model.single.items() if value is not None]:
-        alike = SINGLE.format(" and ".join(same))
-        yield f"{alike}{UNCOMPARED if empty else ''}"
+    if same := [target.traits[k] for k, value in model.single.items() if value]:
+        others = "; how far others are from them is left to its prior" if empty else ""
+        yield f"all raters have the same {' and '.join(same)}, which the model therefore leaves out{others}"
     yield from (*model.notes, *([SHRUNK.format(", ".join(few))] if few else []))
     if len(raters) < FEW_IN_CELLS:
-        yield UNSURE
+        yield "fewer than twenty raters: the interval rests on the prior of the model"

@@ -1,9 +1,7 @@
 """Whose label: the answers to each item under several targets, and the items whose label depends on whom you ask.
 
-A target is weights of raters: those of the corpus, or one for each group. If raters of all groups answered alike,
-their weights could be exchanged; so the labels are counted again under weights dealt out anew among the raters, which
-says how many would change by chance (a permutation test, Good 2005). Small groups change labels often and prove
-little by it: they do so in the permutations too.
+If raters of all groups answered alike, their weights could be exchanged; so the labels are counted again under weights
+dealt out anew among the raters, which says how many would change by chance (a permutation test, Good 2005).
 """
 
 from __future__ import annotations
@@ -145,11 +143,9 @@ class _Tally:
         cls, part: Part, columns: dict[str, str], traits: Sequence[str], named: tuple[str, Any] | None, *how: int
     ) -> _Tally:
         answered = part.answered if named is None else named[1].in_words(part.answered, columns)
-        kind = answered["kind"].cast(pl.String) if "kind" in answered.columns else pl.Series([""]).head(0)
-        person = kind.is_in(PEOPLE)
-        people, others = (
-            (answered.filter(person), answered.filter(~person)) if person.any() else (answered, answered.head(0))
-        )
+        people, others = answered, answered.head(0)
+        if "kind" in answered.columns and (person := answered["kind"].cast(pl.String).is_in(PEOPLE)).any():
+            people, others = answered.filter(person), answered.filter(~person)
         raters = people.unique("rater", maintain_order=True).rename({c: t for t, c in columns.items()})
         unit_of = {unit: k for k, unit in enumerate(people["item"].cast(pl.String).unique().sort())}
         codes, hidden = np.unique(people["value"].to_numpy()), 0
@@ -208,13 +204,12 @@ class _Tally:
         labels = [show_code(c) if scale is None else scale.label(c) for c in self.codes.tolist()]
         rows: list[dict[str, Any]] = []
         for name, weight in self.targets.items():
-            now = self.shares(weight[:, None])
-            asked = {**about, "target": name}
+            now, asked = self.shares(weight[:, None]), {**about, "target": name}
             if per == "item":
                 rows += self._of_items(asked, now, weight, labels)
-                continue
-            asked["raters"] = np.count_nonzero(weight)
-            rows += self._of_models(asked, now, weight) if per == "model" else [self._of_target(asked, now, weight)]
+            else:
+                asked["raters"] = np.count_nonzero(weight)
+                rows += self._of_models(asked, now, weight) if per == "model" else [self._of_target(asked, now, weight)]
         if per == "item":
             return rows
         values = adjusted([row["p"] for row in rows], "holm")
