@@ -27,17 +27,10 @@ CONDITIONS: Final = ("condition", "presentation")
 OF_MODELS: Final = ("model", "style", "persona")
 
 
-def used_judgments(conclusion: Conclusion, part: Corpus, columns: Sequence[str] = ()) -> pl.DataFrame:
-    """The judgments that the measure of a claim uses, with columns of items and raters."""
-    data: Any = find(conclusion.measure).whose(part, conclusion.options).data
-    joined: pl.DataFrame = data.with_columns_of(list(columns))
-    return joined
-
-
 def default_universe(conclusion: Conclusion, corpus: Corpus) -> Universe:
     """The reasonable choices that a measure and a corpus offer by themselves."""
     part = conclusion.part(corpus)
-    offer = Offer(conclusion, corpus, part, used_judgments(conclusion, part))
+    offer = Offer(conclusion, corpus, part, conclusion.judgments(part))
     made = {name: each(offer) for name, each in OFFERED.items()}
     return Universe(choices={name: alternatives for name, alternatives in made.items() if len(alternatives) > 1})
 
