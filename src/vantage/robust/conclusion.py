@@ -147,7 +147,8 @@ class Conclusion(BaseModel):
 
     def judgments(self, part: Corpus, columns: Sequence[str] = ()) -> pl.DataFrame:
         """The judgments that the measure uses, with columns of items and raters."""
-        return cast(pl.DataFrame, find(self.measure).whose(part, self.options).data.with_columns_of(columns))
+        used = cast(Corpus, find(self.measure).whose(part, self.options).data)
+        return used.with_columns_of(columns)
 
     def written(self, options: Mapping[str, Any] | None = None) -> dict[str, str]:
         """The options, and others that take their place, as a command has them; what is not set is left out."""
