@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, cast
 
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -144,6 +144,11 @@ class Conclusion(BaseModel):
     def part(self, corpus: Corpus) -> Corpus:
         """The judgments that it is about."""
         return corpus.filter(**self.where) if self.where else corpus
+
+    def judgments(self, part: Corpus, columns: Sequence[str] = ()) -> pl.DataFrame:
+        """The judgments that the measure uses, with columns of items and raters."""
+        used = cast(Corpus, find(self.measure).whose(part, self.options).data)
+        return used.with_columns_of(columns)
 
     def written(self, options: Mapping[str, Any] | None = None) -> dict[str, str]:
         """The options, and others that take their place, as a command has them; what is not set is left out."""

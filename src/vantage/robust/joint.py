@@ -1,10 +1,7 @@
 """All specifications tested together: blocks of units, and the signs that they would have by chance.
 
-Items (or their sources, or raters where groups are made of raters) are dealt into blocks, and every specification is
-estimated in every block by its own measure. Where nothing differs from the reference, a block's estimates are as likely
-to lie above it as below, all specifications together: turning round the signs of whole blocks gives what chance would
-have made of the same choices (Canay, Romano and Shaikh 2017). The statistic is the median over specifications of the
-studentised mean, as for specification curves (Simonsohn, Simmons and Nelson 2020), two-sided.
+Where nothing differs from the reference, a block's estimates are as likely to lie above it as below, all specifications
+together (Canay, Romano and Shaikh 2017). docs/robust.md describes the test.
 """
 
 from __future__ import annotations

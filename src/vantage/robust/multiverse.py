@@ -21,7 +21,7 @@ from vantage.measures import find
 from vantage.measures.intervals import SHARES, Spread, interval
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, Blocks, Floats, JointTest
-from vantage.robust.offered import MANY, default_universe, used_judgments
+from vantage.robust.offered import MANY, default_universe
 from vantage.robust.universe import MOST, Universe
 
 OF_INTERVALS: Final = ("ci", "resamples", "confidence", "seed")
@@ -88,7 +88,7 @@ def robust(
     """
     universe = default_universe(conclusion, corpus) if universe is None else universe
     part = conclusion.part(corpus)
-    blocks = Blocks.of(part, conclusion.options.get("between"), seed, used_judgments(conclusion, part), corpus)
+    blocks = Blocks.of(part, conclusion.options.get("between"), seed, conclusion.judgments(part), corpus)
     specifications, excluded = universe.specifications(most, seed)
     # What no alternative selects by is selected once for all.
     varied = {column for own in universe.choices.values() for one in own.values() for column in one.where}
@@ -171,7 +171,7 @@ def by_block(conclusion: Conclusion, blocks: Blocks, part: Corpus, options: Mapp
     plain["by"] = [*([by] if isinstance(by, str) else by), BLOCK]
     if between is not None:
         # A part of the items may leave blocks without one of the groups: these have no estimate.
-        groups = used_judgments(conclusion, part, [BLOCK, between]).drop_nulls([BLOCK, between, "value"])
+        groups = conclusion.judgments(part, [BLOCK, between]).drop_nulls([BLOCK, between, "value"])
         wanted = [str(one) for one in options.get("values") or groups[between].unique()]
         groups = groups.filter(pl.col(between).cast(pl.String).is_in(wanted))
         counts = groups.group_by(BLOCK).agg(pl.col(between).n_unique().alias("groups"))
@@ -207,16 +207,16 @@ def _importance(frame: pl.DataFrame, estimates: Floats, decisions: Sequence[str]
         away = columns - design @ np.linalg.lstsq(design, columns, rcond=None)[0]
         return np.asarray(np.square(away).sum(axis=0))
 
-    total, whole, rows = left([]), left(decisions), []
-    near = frame.filter(pl.col("changes") == 1)
-    for name in (*decisions, COMBINED):
-        lost = whole if name == COMBINED else left([one for one in decisions if one != name]) - whole
-        shares = np.clip(np.divide(lost, total, out=np.zeros_like(lost), where=total > 1e-18), 0.0, 1.0)
-        share, spread = float(shares[0]), Spread.without(shares[1:], SHARES) if len(moved) else None
-        low, high = interval(share, spread, 0.95, SHARES)
-        row = {"decision": name, "share": share, "share_low": low, "share_high": high}
-        alone = near["same"].head(0) if name == COMBINED else near.filter(pl.col(name) != frame[name][0])["same"]
-        known = {"alternatives": frame[name].n_unique(), "overturns": (~alone).sum()} if name != COMBINED else {}
-        rows.append({**row, "alternatives": None, "overturns": None, **known, "alone": len(alone)})
+    total, whole, near = left([]), left(decisions), frame.filter(pl.col("changes") == 1)
+    lost = {name: left([one for one in decisions if one != name]) - whole for name in decisions}
+    rows: list[dict[str, Any]] = []
+    for name, squares in (lost | {COMBINED: whole}).items():
+        shares = np.clip(np.divide(squares, total, out=np.zeros_like(total), where=total > 1e-18), 0.0, 1.0)
+        low, high = interval(float(shares[0]), Spread.without(shares[1:], SHARES), 0.95, SHARES)
+        row = {"decision": name, "share": float(shares[0]), "share_low": low, "share_high": high}
+        rows.append({**row, "alternatives": None, "overturns": None, "alone": 0})
+        if name in lost:
+            alone = near.filter(pl.col(name) != frame[name][0])["same"]
+            rows[-1] |= {"alternatives": frame[name].n_unique(), "overturns": (~alone).sum(), "alone": len(alone)}
     numbers = dict.fromkeys(("share", "share_low", "share_high"), pl.Float64)
     return pl.DataFrame(rows, schema_overrides=numbers).sort("share", descending=True, maintain_order=True)

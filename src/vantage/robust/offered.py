@@ -27,27 +27,19 @@ CONDITIONS: Final = ("condition", "presentation")
 OF_MODELS: Final = ("model", "style", "persona")
 
 
-def used_judgments(conclusion: Conclusion, part: Corpus, columns: Sequence[str] = ()) -> pl.DataFrame:
-    """The judgments that the measure of a claim uses, with columns of items and raters."""
-    data: Any = find(conclusion.measure).whose(part, conclusion.options).data
-    joined: pl.DataFrame = data.with_columns_of(list(columns))
-    return joined
-
-
 def default_universe(conclusion: Conclusion, corpus: Corpus) -> Universe:
     """The reasonable choices that a measure and a corpus offer by themselves."""
     part = conclusion.part(corpus)
-    offer = Offer(conclusion, corpus, part, used_judgments(conclusion, part))
+    offer = Offer(conclusion, part, conclusion.judgments(part))
     made = {name: each(offer) for name, each in OFFERED.items()}
     return Universe(choices={name: alternatives for name, alternatives in made.items() if len(alternatives) > 1})
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What the functions in `OFFERED` look at: the claim, the corpus, its part, and the judgments that are used."""
+    """What the functions in `OFFERED` look at: the claim, its part of the corpus, and the judgments that are used."""
 
     conclusion: Conclusion
-    corpus: Corpus
     part: Corpus
     judgments: pl.DataFrame
 
@@ -101,8 +93,8 @@ def _level(offer: Offer) -> Alternatives:
 
 def _weights(offer: Offer) -> Alternatives:
     """The probabilities with which items were drawn, or the weights of raters that the corpus has."""
-    drawn = [one for one in ("probability",) if one in offer.corpus.items.columns]
-    raked = offer.corpus.about.weights if offer.conclusion.options.get("between") is None else ()
+    drawn = [one for one in ("probability",) if one in offer.part.items.columns]
+    raked = offer.part.about.weights if offer.conclusion.options.get("between") is None else ()
     others = offer.option("probability", *drawn) | offer.option("weights", *raked)
     return {AS_CLAIMED: Alternative(), **{name: how for name, how in others.items() if how.options}}
 

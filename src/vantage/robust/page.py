@@ -48,9 +48,7 @@ SIDES: Final = {
 NOT_VARIED: Final = "Claims without a specification curve"
 PLANNED: Final = "planned"
 SPECIFICATIONS: Final = "specifications"
-NUMBER: Final = Column(digits=2)
 SHARE: Final = Column(percent=True, digits=0)
-CHANCE: Final = Column(chance=True)
 REFERENCES: Final = ("simonsohn2020", "steegen2016", "canay2017")
 OF_RISKS: Final = ("baumann2025", "gelman2014", "angelopoulos2023b")
 SPECIFICATION_COLUMNS: Final = {
@@ -76,7 +74,7 @@ RISK_COLUMNS: Final = {
     "powered_risk": Column("its risk", percent=True, digits=0),
     "more": Column("people's items needed, times", digits=1),
 }
-_number: Final = partial(cell_text, NUMBER)
+_number: Final = partial(cell_text, Column(digits=2))
 _share: Final = partial(cell_text, SHARE)
 
 
@@ -99,7 +97,7 @@ def sentences(made: Multiverse) -> list[str]:
             "The specifications were not tested together: there are too few units, or the measure has no groups."
         )
     else:
-        p = cell_text(CHANCE, joint.p)
+        p = cell_text(Column(chance=True), joint.p)
         unlikely = "a curve as far from it is unlikely" if joint.p < 0.05 else "such a curve is nothing unusual"
         said.append(
             f"If no specification differed from {made.conclusion.reference:g}, {unlikely} (joint p "

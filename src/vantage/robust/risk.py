@@ -1,12 +1,8 @@
 """The risk of a wrong conclusion from model labels, estimated from the items that people judged too.
 
-A conclusion is wrong where the labels of all items by people would have led to another one: a false positive, an effect
-that is missed, one with the wrong sign, and besides them one that is exaggerated (Gelman and Carlin 2014; Baumann et
-al. 2025 count the same over published analyses). What people and a model find in the same blocks of items says how far
-both lie from the reference, how they vary, and how they go together; from that follows how often conclusions from a
-corpus of this size differ. Intervals hold over all values that fit people's part (Hotelling's region), so few labels
-make them wide. The practice of taking the most accurate model is cross-validated: chosen on one half of the blocks,
-judged on the other.
+What people and a model find in the same blocks of items says how far both lie from the reference, how they vary, and
+how they go together; from that follows how often conclusions from a corpus of this size differ. Intervals hold over all
+values that fit people's part (Hotelling's region). docs/robust.md says what counts as wrong.
 """
 
 from __future__ import annotations
@@ -184,10 +180,11 @@ def risks(corpus: Corpus, conclusion: Conclusion, *, limit: float = LIMIT, seed:
         pairs[name] = pair
     if not rows:
         return None
-    accuracy = _accuracies(both, blocks)
-    rows = [{**row, "accuracy": _average(accuracy.get(row["configuration"]))} for row in rows]
-    if len(known := [name for name in pairs if name in accuracy]) > 1:
-        rows.append(_most_accurate({name: pairs[name] for name in known}, accuracy, rows, seed))
+    accuracy = {name: values for name, values in _accuracies(both, blocks).items() if name in pairs}
+    average = {name: float(np.nanmean(values)) for name, values in accuracy.items()}
+    rows = [{**row, "accuracy": average.get(row["configuration"])} for row in rows]
+    if len(accuracy) > 1:
+        rows.append(_most_accurate({name: pairs[name] for name in pairs if name in accuracy}, accuracy, rows, seed))
     said, of = _said(conclusion, conclusion.result(people)), part.judgments["item"].n_unique()
     alone = PairedEstimates(np.column_stack([theirs, theirs]), conclusion.reference, of / len(judged))
     first = {"configuration": PEOPLE, **said, **alone.needed(said, limit)}
@@ -223,10 +220,8 @@ def _powered(conclusion: Conclusion, part: Corpus, name: str, pair: PairedEstima
         said = _said(conclusion, conclusion.result(part, powered_by=name).filter(judged_by="both"))
     except InputError:
         return {}
-    if said["low"] is None:
-        return {}
     named = {"powered" if one == "estimate" else f"powered_{one}": value for one, value in said.items()}
-    return {**named, **pair.needed(said, limit)}
+    return {**named, **pair.needed(said, limit)} if said["low"] is not None else {}
 
 
 def _accuracies(both: Corpus, blocks: Blocks) -> dict[str, Floats]:
@@ -237,10 +232,6 @@ def _accuracies(both: Corpus, blocks: Blocks) -> dict[str, Floats]:
         return {}
     parts = rows.partition_by("rater", as_dict=True, maintain_order=True).items()
     return {str(name): blocks.vector(dict(own.select(BLOCK, "estimate").iter_rows())) for (name,), own in parts}
-
-
-def _average(values: Floats | None) -> float | None:
-    return None if values is None else float(np.nanmean(values))
 
 
 def _most_accurate(
