@@ -375,8 +375,8 @@ def test_one_question_at_a_time_on_a_phone(browser: Browser, address: str) -> No
         page.click("#steps >> text=Next")
     page.evaluate(
         "[...document.querySelectorAll('.question')].forEach((q, i) => {"
-        "if (i != 4) { q.querySelector('input').click(); const reason = q.querySelector('textarea'); reason.value = 'so'; "
-        "reason.dispatchEvent(new Event('input', { bubbles: true })); } })"
+        "if (i != 4) { q.querySelector('input').click(); const reason = q.querySelector('textarea'); "
+        "reason.value = 'so'; reason.dispatchEvent(new Event('input', { bubbles: true })); } })"
     )
     assert not violations(page)
     page.click("text=Save and continue")
