@@ -104,8 +104,10 @@ class AnswerCounts:
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
         shares = np.empty((0, len(members), len(codes)))
-        if chances and question.scale.options and (told := _have(rows["probabilities"], len(codes))).any():
-            shares = _mean_distribution(rows["probabilities"].filter(told), place[told], who[told], members, shape)
+        if chances and question.scale.options and (spread := _have(rows["probabilities"], len(codes))).any():
+            shares = _mean_distribution(
+                rows["probabilities"].filter(spread), place[spread], who[spread], members, shape
+            )
         mine = given & first[who]
         apart = _pairs(place[mine], value[mine], len(items)) if question.scale.ordered else _unlike(counts[:, 0])
         return cls(question, items, groups, codes, counts, sums, declined, apart, shares)

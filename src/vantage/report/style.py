@@ -78,7 +78,7 @@ def figure_style() -> Iterator[None]:
     from matplotlib.font_manager import fontManager
 
     known = set(fontManager.get_font_names())
-    fonts = [font for font in WANTED if font in known] or ["sans-serif"]
+    fonts: list[str] = [font for font in WANTED if font in known] or ["sans-serif"]
     with mpl.rc_context(), warnings.catch_warnings():
         # Not what a theme of the notebook, a file of the user's or another library has set.
         mpl.rcdefaults()
