@@ -94,8 +94,14 @@ def verdicts(analysis: AuditAnalysis) -> pl.DataFrame:
     """One sentence per card: what is clear, how large it is, and how reliable one answer is."""
     rows = []
     for (name,), part in analysis.effects.group_by("rater", maintain_order=True):
-        reliable = analysis.single.filter(pl.col("rater") == name, pl.col("estimate").is_not_null())
-        rows.append({"rater": name, "verdict": f"{name}: {_verdict(part)}{_reliable(reliable)}."})
+        verdict = f"{name}: {_verdict(part)}"
+        single = analysis.single.filter(pl.col("rater") == name, pl.col("estimate").is_not_null())
+        if len(single) == 1:
+            row = single.row(0, named=True)
+            verdict += f"; one answer has a generalizability of {row['consistent']:.2f}"
+            if (needed := row["needed_consistent"]) and needed > 1:
+                verdict += f", and {needed} answers reach {row['target']:g}"
+        rows.append({"rater": name, "verdict": f"{verdict}."})
     return pl.DataFrame(rows)
 
 
@@ -118,15 +124,6 @@ def _verdict(part: pl.DataFrame) -> str:
         return f"a clear effect: {largest}"
     verb = "are" if len(clear) > 1 else "is"
     return f"{len(clear)} of {counted(len(tested), 'effect')} {verb} clear; the largest is {largest}"
-
-
-def _reliable(rows: pl.DataFrame) -> str:
-    if len(rows) != 1:
-        return ""
-    row = rows.row(0, named=True)
-    needed = row["needed_consistent"]
-    more = f", and {needed} answers reach {row['target']:g}" if needed and needed > 1 else ""
-    return f"; one answer has a generalizability of {row['consistent']:.2f}{more}"
 
 
 def effects(analysis: AuditAnalysis) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from vantage.corpora import Corpus
 from vantage.corpora.disclosure import shown
@@ -42,9 +42,6 @@ def write_card(corpus: Corpus, place: Path, question: str = "") -> str:
     with figure_style():
         source = shortened(" · ".join(filter(None, named)), SOURCE)
         drawing.supxlabel(source, x=0.99, ha="right", fontsize=7, color=FAINT)
-        put_file(
-            place,
-            lambda prepared: drawing.savefig(prepared, format="png", dpi=DOTS, facecolor="white"),
-            overwrite=True,
-        )
+        how: dict[str, Any] = {"format": "png", "dpi": DOTS, "facecolor": "white"}
+        put_file(place, lambda prepared: drawing.savefig(prepared, **how), overwrite=True)
     return said

@@ -148,18 +148,15 @@ def _quoted(given: pl.DataFrame, *, named: bool = False) -> str | None:
 
 
 def _most_divided(units: pl.DataFrame) -> pl.DataFrame:
-    return _spread(_by_split(units), -(-units["item"].n_unique() // 2))
-
-
-def _by_split(units: pl.DataFrame) -> pl.DataFrame:
-    """The units on which people differ, the most even splits of the most people first.
+    """The texts on which people differ, the most even splits of the most people first.
 
     Two people who differ are no more divided than twenty of whom ten do: the distance is that of two answers drawn with
     replacement.
     """
     evenly = pl.col("apart") * (pl.col("n") - 1) / pl.col("n")
     split = units.filter(pl.col("apart") > 0).with_columns(evenly.round(9).alias("evenly"))
-    return split.sort("evenly", "n", *UNIT, descending=[True, True, False, False]).drop("evenly")
+    ranked = split.sort("evenly", "n", *UNIT, descending=[True, True, False, False]).drop("evenly")
+    return _spread(ranked, -(-units["item"].n_unique() // 2))
 
 
 def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:

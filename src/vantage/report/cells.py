@@ -28,7 +28,11 @@ def show(value: Any, digits: int | None = None) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return _number(value, digits)
+        if not math.isfinite(value):
+            return MISSING
+        places = digits if digits is not None else 0 if value.is_integer() else 3
+        # Adding zero turns a rounded -0.0 into 0.0.
+        return f"{round(value, places) + 0.0:,.{places}f}"
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, dict):
@@ -59,16 +63,6 @@ def p_value(value: float) -> str:
     if not math.isfinite(value):
         return MISSING
     return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
-
-
-def _number(value: float, digits: int | None) -> str:
-    if not math.isfinite(value):
-        return MISSING
-    if digits is None and value.is_integer():
-        return f"{value:,.0f}"
-    places = 3 if digits is None else digits
-    # Adding zero turns a rounded -0.0 into 0.0.
-    return f"{round(value, places) + 0.0:,.{places}f}"
 
 
 def minus(text: str) -> str:

@@ -82,9 +82,8 @@ class AnswerCounts:
             members.append((CHOSEN, raters["rater"].is_in(list(among)).to_numpy()))
         if trait:
             known = raters[trait].cast(pl.String)
-            named = [
-                (f"{trait} = {one}", is_person & (known == one).fill_null(False).to_numpy()) for one in _values(known)
-            ]
+            most = known.drop_nulls().value_counts(sort=True)[trait].head(GROUPS)
+            named = [(f"{trait} = {one}", is_person & (known == one).fill_null(False).to_numpy()) for one in most]
             members += sorted(named, key=lambda group: -times[group[1]].sum())
         others = [at for at in np.argsort(-times, kind="stable") if not is_person[at] and times[at]]
         system = _systems(raters)
@@ -105,9 +104,9 @@ class AnswerCounts:
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
         shares = np.empty((0, len(members), len(codes)))
-        if chances and question.scale.options and (with_shares := _have(rows["probabilities"], len(codes))).any():
+        if chances and question.scale.options and (spread := _have(rows["probabilities"], len(codes))).any():
             shares = _mean_distribution(
-                rows["probabilities"].filter(with_shares), place[with_shares], who[with_shares], members, shape
+                rows["probabilities"].filter(spread), place[spread], who[spread], members, shape
             )
         mine = given & first[who]
         apart = _pairs(place[mine], value[mine], len(items)) if question.scale.ordered else _unlike(counts[:, 0])
@@ -248,12 +247,6 @@ def answers_of(question: Question) -> tuple[Floats, tuple[str, ...], tuple[str, 
     middles = (edges[:-1] + edges[1:]) / 2
     names = tuple(show_code(round(float(middle), 2)) for middle in middles)
     return middles, names, names
-
-
-def _values(column: pl.Series) -> list[str]:
-    """The most frequent values of a trait."""
-    counts = column.drop_nulls().value_counts(sort=True)
-    return counts[column.name].head(GROUPS).to_list()
 
 
 def counted_answers(corpus: Corpus) -> Iterator[tuple[Question, AnswerCounts]]:

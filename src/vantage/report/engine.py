@@ -176,11 +176,13 @@ class RecipeEngine:
         """A sentence per measure that was used, with its kind of interval; where all have the same, it is said once."""
         intervals: dict[str, list[str]] = {}
         for name, frame in self.measured:
-            method = find(name).view.method
-            used = {option: value for option, value in used_options(frame).items() if value is not None}
+            method, options = find(name).view.method, used_options(frame)
+            used = {option: value for option, value in options.items() if value is not None}
             named = [name for _, name, _, _ in Formatter().parse(method) if name]
             text = method.format_map({name: option_words(used.get(name, "the scale's own")) for name in named})
-            intervals.setdefault(text, []).append(_interval_method(frame))
+            kind = "jackknife intervals" if jackknifed(frame, options) else "intervals"
+            words = interval_words(frame, options).removeprefix(", with ").replace("intervals", kind, 1)
+            intervals.setdefault(text, []).append(words if " over " in words else "")
         # What all measures have in common is said once.
         common = {one for kinds in intervals.values() for one in kinds if one}
         alike = f"Intervals are {next(iter(common))}." if len(common) == 1 else ""
@@ -332,19 +334,16 @@ def decided(made: Sequence[Written], most: int = HEADLINES) -> tuple[list[Sectio
             for place, sentence in enumerate(sorted(sentences, key=_strength)):
                 behind, p = _strength(sentence)
                 opening.append(((place, rank + behind, p), rank, sentence))
-        parts = [
-            part
-            for shown in section.parts
-            for part in (_drawn(shown, ledger) if isinstance(shown, Presented) else [shown])
-        ]
+        parts: list[Part] = []
+        for shown in section.parts:
+            if isinstance(shown, Presented):
+                parts += shown.draw([claim for one in shown.statements for claim in ledger[id(one)]])
+            else:
+                parts.append(shown)
         sections.append(Section(section.title, section.text, parts, own))
     kept = sorted(opening, key=lambda one: one[0])[:most]
     findings = [sentence for _, _, sentence in sorted(kept, key=lambda one: one[1])]
     return sections, findings, [claim for claims in settled for claim in claims]
-
-
-def _drawn(shown: Presented, ledger: Mapping[int, list[Claim]]) -> list[Part]:
-    return shown.draw([claim for one in shown.statements for claim in ledger[id(one)]])
 
 
 def _strength(finding: Finding) -> tuple[int, float]:
@@ -363,11 +362,3 @@ def _in_order(frame: pl.DataFrame, corpus: Corpus, by: Sequence[str]) -> pl.Data
             order = {name: place for place, name in enumerate(names)}
             frame = frame.sort(pl.col(column).replace_strict(order, default=len(order)), maintain_order=True)
     return frame
-
-
-def _interval_method(frame: pl.DataFrame) -> str:
-    options = used_options(frame)
-    words = interval_words(frame, options)
-    kind = "jackknife " if jackknifed(frame, options) else ""
-    words = words.removeprefix(", with ").replace("intervals", f"{kind}intervals", 1)
-    return words if " over " in words else ""

@@ -183,15 +183,12 @@ def _write(path: Path, content: str | bytes) -> None:
 
 def _put_frames(parts: Stored, empty: Path) -> None:
     for name, frame, further in parts:
-        _storable(frame).write_parquet(empty / f"{name}.parquet")
+        # Parquet cannot hold structs without fields (nothing was left out).
+        bare = [one for one, dtype in frame.schema.items() if isinstance(dtype, pl.Struct) and not dtype.fields]
+        stored = frame.with_columns(pl.lit(None, dtype=pl.String).alias(one) for one in bare)
+        stored.write_parquet(empty / f"{name}.parquet")
         for ending, content in {"csv": csv_text(frame), **further}.items():
             _write(empty / f"{name}.{ending}", content)
-
-
-def _storable(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame without structs that have no fields (nothing was left out), which Parquet cannot hold."""
-    bare = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Struct) and not dtype.fields]
-    return frame.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in bare)
 
 
 def _plain(value: Any) -> Any:
@@ -209,22 +206,16 @@ def _plain(value: Any) -> Any:
 
 def _result(folder: Path, data: Mapping[str, Any]) -> Result:
     sections = [
-        Section(
-            one["title"],
-            one["text"],
-            [_part(folder, part) for part in one["parts"]],
-            [_finding(finding) for finding in one.get("findings", ())],
-        )
+        Section(one["title"], one["text"], [_part(folder, part) for part in one["parts"]], _findings(one))
         for one in data["sections"]
     ]
-    findings = [_finding(one) for one in data["findings"]]
     path = folder / f"{LEDGER}.json"
     ledger = [_claim(one) for one in json.loads(path.read_text("utf-8"))] if path.is_file() else []
-    return Result(sections, findings, data["warnings"], data["methods"], data.get("references", ()), ledger)
+    return Result(sections, _findings(data), data["warnings"], data["methods"], data.get("references", ()), ledger)
 
 
-def _finding(data: Mapping[str, Any]) -> Finding:
-    return Finding(data["text"], tuple(map(_claim, data.get("evidence", ()))))
+def _findings(data: Mapping[str, Any]) -> list[Finding]:
+    return [Finding(one["text"], tuple(map(_claim, one.get("evidence", ())))) for one in data.get("findings", ())]
 
 
 def _claim(data: Mapping[str, Any]) -> Claim:

@@ -159,11 +159,7 @@ def _shares_of(
     if any(answers_of(question)[1] != labels for question in drawn):
         labels = ticks
     rows = [
-        {
-            "group": f"{question.title or question.id}: {name}" if len(drawn) > 1 else name,
-            "answer": label,
-            "answers": int(votes),
-        }
+        (f"{question.title or question.id}: {name}" if len(drawn) > 1 else name, label, int(votes))
         for question in drawn
         for name, given in zip(names, counted[question.id][1].sum(axis=0), strict=True)
         for label, votes in zip(labels, given, strict=True)
@@ -173,7 +169,9 @@ def _shares_of(
     order = {"ordered": ", in its order", "numeric": ", in three parts from low to high"}.get(level, "")
     about = f" about {drawn[0].title or drawn[0].id}" if len(drawn) == 1 else ""
     caption = f"The answers of people{about}, by {trait}{order}."
-    return Figure(slug, caption, "", "shares", pl.DataFrame(rows), options)
+    return Figure(
+        slug, caption, "", "shares", pl.DataFrame(rows, ["group", "answer", "answers"], orient="row"), options
+    )
 
 
 def _parting(
@@ -203,8 +201,8 @@ def _parting(
             "question": question.id,
             "text": shortened(texts.get(item, item), 280),
             **{
-                f"group_{place}": mark(answers_of(question)[2], counted[question.id][1][at, place - 1].tolist())
-                for place in range(1, len(names) + 1)
+                f"group_{place}": mark(answers_of(question)[2], votes.tolist())
+                for place, votes in enumerate(counted[question.id][1][at], 1)
             },
         }
         for _, question, at in best[:TEXTS]
@@ -213,7 +211,6 @@ def _parting(
         return None
     columns = {f"group_{place}": Column(name) for place, name in enumerate(names, 1)}
     shown = [*(["question"] if len(drawn) > 1 else []), "text", *columns]
-    caption = (
-        f"The texts that part people most by {trait}, with the answers of each group; of few answers, some by chance."
-    )
+    caption = f"The texts that part people most by {trait}, with the answers of each group"
+    caption += "; of few answers, some by chance."
     return Table(f"{slug}-texts", caption, pl.DataFrame(rows), columns, shown, ["item", "question"])

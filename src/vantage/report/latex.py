@@ -89,22 +89,14 @@ def latex(frame: pl.DataFrame) -> str:
 def latex_table(table: Table) -> str:
     """A table of a report with its caption, label and notes; over several pages where it is long."""
     heads, rows = table.heads(), list(table.rows())
-    columns = [
-        _Column(
-            head.title, head.numeric, [_Cell(row[at].text, _cell(row[at]), len(row[at].mark or ())) for row in rows]
-        )
-        for at, head in enumerate(heads)
-    ]
+    cells = [[_Cell(cell.text, _cell(cell), len(cell.mark or ())) for cell in row] for row in rows]
+    columns = [_Column(head.title, head.numeric, [row[at] for row in cells]) for at, head in enumerate(heads)]
     keys = sum(head.column in table.keys for head in heads[: len(table.keys)])
     caption = rf"\caption{{{escaped(minus(table.caption))}}}\label{{tab:{table.name}}}"
     notes = [rf"\par\smallskip\footnotesize {escaped(minus(note))}" for note in table.notes]
     if len(rows) > LONG:
-        lines = [
-            "% needs \\usepackage{array,booktabs,longtable}",
-            *_tabulars(columns, keys, rf"{caption} \\"),
-            *notes,
-            "",
-        ]
+        top = ["% needs \\usepackage{array,booktabs,longtable}"]
+        lines = [*top, *_tabulars(columns, keys, rf"{caption} \\"), *notes, ""]
     else:
         top = ["% needs \\usepackage{array,booktabs}", r"\begin{table}", r"\centering", caption]
         lines = [*top, *_tabulars(columns, keys), *notes, r"\end{table}", ""]
@@ -122,8 +114,11 @@ def _cell(cell: Cell) -> str:
 def _tabulars(columns: list[_Column], keys: int, caption: str = "") -> list[str]:
     """The lines of a table; in parts, below each other, where its columns do not fit; over pages with a caption."""
     lines: list[str] = []
+    narrow, points = [*SIZES.items()][-1]
     for part in _parts(columns, keys):
-        size, align = _layout(part) or _narrowest(part)
+        # Where a column is too wide even beside those that name a row, all share the width.
+        width = (WIDTH - 2 * GAP * len(part)) / points
+        size, align = _layout(part) or (narrow, "".join(_aligned(one, width / len(part), points) for one in part))
         head = [" & ".join(escaped(column.head) for column in part) + r" \\", r"\midrule"]
         body = [" & ".join(cell.tex for cell in row) + r" \\" for row in zip(*(c.cells for c in part), strict=True)]
         named = [caption] if not lines else []
@@ -161,13 +156,6 @@ def _layout(columns: list[_Column]) -> tuple[str, str] | None:
                 widths = [n + more * (most - n) for n, most in zip(least, broad, strict=True)]
                 return size, "".join(map(_aligned, columns, widths, [SIZES[size]] * len(columns)))
     return None
-
-
-def _narrowest(columns: list[_Column]) -> tuple[str, str]:
-    """Columns of which one is too wide even beside those that name a row: all share the width."""
-    size, points = [*SIZES.items()][-1]
-    room = (WIDTH - 2 * GAP * len(columns)) / points
-    return size, "".join(_aligned(column, room / len(columns), points) for column in columns)
 
 
 def _aligned(column: _Column, width: float, points: float) -> str:

@@ -65,15 +65,15 @@ def leaderboard(systems: Systems, evaluation: str, divisor: Divisor = "points") 
         apart = [concluded([skills[a][t].minus(skills[b][t]) for t in used]) for a, b in pairs]
         better = set()
         for (one, two), row, claim in zip(pairs, apart, _settled(apart), strict=True):
-            ends = {"difference": row["estimate"], **_ends(row), "p_family": claim.p_family}
+            ends = {"difference": row["estimate"], **{end: row[end] for end in ENDS}, "p_family": claim.p_family}
             differences.append({**key, "first": one, "second": two, **ends})
             better |= {(one, two)} if claim.verdict == "above" else set()
         skilled = dict(zip(names, _settled([reached[name] for name in names]), strict=True))
         able = [name for name in names if skilled[name].verdict == "above"]
         mine = {
-            name: {"system": name, "skill": reached[name]["estimate"], **_ends(reached[name]), "floor": 0.0}
+            name: {"system": name, "skill": row["estimate"], **{end: row[end] for end in ENDS}, "floor": 0.0}
             | {"p_family": skilled[name].p_family}
-            for name in names
+            for name, row in reached.items()
         }
         rows += [{**key, "place": 1 + sum((one, name) in better for one in able), **mine[name]} for name in able]
         rows.append({**key, "system": UNREAD, "skill": 0.0, "reason": "skill is measured from it"})
@@ -84,10 +84,6 @@ def leaderboard(systems: Systems, evaluation: str, divisor: Divisor = "points") 
     board = {**key_of, "place": pl.Int64(), "system": text, "skill": number, **ends_of, "floor": number, "reason": text}
     pairs_of = {**key_of, "first": text, "second": text, "difference": number, **ends_of}
     return pl.DataFrame(rows, schema=board), pl.DataFrame(differences, schema=pairs_of)
-
-
-def _ends(row: Mapping[str, float | None]) -> dict[str, float | None]:
-    return {name: row[name] for name in ENDS}
 
 
 def _settled(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:

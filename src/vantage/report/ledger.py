@@ -1,17 +1,7 @@
 """The ledger of claims: every statement that a report can make is one row, and the row alone decides what may be said.
 
-Claims belong to families: the research questions that a recipe declares, primary first, and never the page; which row
-is the highest is a question of its own. Within a family every rule has the same share of the error rate, which its
-comparisons divide (Bonferroni): `p_family` is the p value divided by that share, and `low` and `high` are the interval
-at the same level. Both hold for all comparisons of the family at once, and the interval leaves out the reference
-exactly where `p_family` is below .05. `seen` is the distance from the reference that would have been found with a power
-of 80 %.
-
-Which families may open a report is a selection over families (Benjamini and Bogomolov 2014): those whose smallest
-`p_family` passes Benjamini and Hochberg's procedure, and of these the claims that hold at the share of families that
-were selected. A recipe can declare a hierarchy: a family that comes after another one is looked at only where that one
-was selected, at the share that was selected above it (Bogomolov, Peterson, Benjamini and Sabatti 2021). Exploratory
-claims have a family of their own table, say so, and open nothing.
+Within a family, which is a research question, every rule has the same share of the error rate, and its comparisons
+divide it; which families may open a report is a selection over families. docs/reports.md says how and why.
 
 >>> claim = Claim("against", estimate=0.5, low=0.1, high=0.9, reference=0.0, p=p_value(0.5, 0.1, 0.9, 0.0))
 >>> [[alone]] = settle([[claim]])
@@ -241,11 +231,12 @@ def _opening(rules: list[list[Claim]]) -> list[list[Claim]]:
         chosen = {family: level for family in tested if smallest[family] < level}
         levels |= chosen
         tested = [family for family in smallest if above[family] in chosen]
-    return [[replace(one, opens=_opens(one, levels.get(one.family, 0.0))) for one in claims] for claims in rules]
 
+    def opens(claim: Claim) -> bool:
+        p = None if claim.exploratory else claim.p_family
+        return p is not None and p < levels.get(claim.family, 0.0)
 
-def _opens(claim: Claim, level: float) -> bool:
-    return not claim.exploratory and claim.p_family is not None and claim.p_family < level
+    return [[replace(one, opens=opens(one)) for one in claims] for claims in rules]
 
 
 def _freedom(units: float | None) -> float:

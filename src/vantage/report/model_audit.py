@@ -75,32 +75,27 @@ def with_replies(corpus: Corpus, path: Path, mapping: Mapping[str, str] | None =
     asked = given.get("question") or _question_column(words, questions, taken)
     long = words.with_columns(item=items, rater=pl.col(rater) if rater else pl.lit(path.name.split(".")[0]))
     taken |= {name for name in (rater, asked) if name}
-    if asked is not None:
+    if asked is not None or len(questions) == 1:
         value = given.get("value") or _answers(long, list(questions.values()), taken, path)
-        long = long.select("item", "rater", question=asked, reply=value)
-    elif len(questions) > 1 and (wide := [name for name in questions if name in words.columns]):
+        question = pl.lit(next(iter(questions))) if asked is None else pl.col(asked)
+        long = long.select("item", "rater", question=question, reply=value)
+    elif wide := [name for name in questions if name in words.columns]:
         long = long.unpivot(wide, index=["item", "rater"], variable_name="question", value_name="reply")
-    elif len(questions) == 1:
-        value = given.get("value") or _answers(long, list(questions.values()), taken, path)
-        long = long.select("item", "rater", question=pl.lit(next(iter(questions))), reply=value)
     else:
+        problem = f"the questions are {', '.join(questions)}, and no column says which"
         remedy = "add a column with the question of each reply, or one column per question, named like it"
-        raise InputError(
-            f"the questions are {', '.join(questions)}, and no column says which", file=path, remedy=remedy
-        )
+        raise InputError(problem, file=path, remedy=remedy)
     return _added(corpus, long, questions, path)
 
 
 def _items(corpus: Corpus, words: pl.DataFrame, column: str | None, path: Path) -> tuple[pl.Series, str]:
     """The item of each reply, by its id or its text, and the column that says it."""
-    ids = dict.fromkeys(corpus.items["item"])
+    ids = {name: name for name in corpus.items["item"]}
     texts = dict(corpus.items.select("text", "item").iter_rows()) if "text" in corpus.items.columns else {}
-    known: list[Mapping[str, Any]] = [{name: name for name in ids}, texts]
-    columns = [column] if column is not None else words.columns
     tried = [
         (words[name].replace_strict(one, default=None, return_dtype=pl.String), name)
-        for name in columns
-        for one in known
+        for name in ([column] if column is not None else words.columns)
+        for one in (ids, texts)
     ]
     best = max(tried, key=lambda pair: pair[0].count())
     if not best[0].count():
@@ -120,13 +115,11 @@ def _question_column(words: pl.DataFrame, questions: Mapping[str, Question], tak
 
 def _answers(long: pl.DataFrame, questions: Sequence[Question], taken: set[str], path: Path) -> str:
     """The column of which most values can be read as answers."""
-
-    def read(name: str) -> float:
+    shares: dict[str, float] = {}
+    for name in [name for name in long.columns if name not in {*taken, "item", "rater", ROW}]:
         some = long[name].drop_nulls().head(LOOKED_AT).to_list()
         good = [any(parse_reply(one, question).status == "answered" for question in questions) for one in some]
-        return sum(good) / max(len(long[name].head(LOOKED_AT)), 1)
-
-    shares = {name: read(name) for name in long.columns if name not in {*taken, "item", "rater", ROW}}
+        shares[name] = sum(good) / max(min(len(long), LOOKED_AT), 1)
     best = max(shares, key=lambda name: shares[name], default=None)
     if best is None or shares[best] < 0.5:
         remedy = "name the column of the replies with --map value=COLUMN"
@@ -276,13 +269,10 @@ def gap_texts(analysis: ModelAnalysis) -> pl.DataFrame:
     mine = items.join(worse.select(keys), on=keys, how="semi").filter(pl.col("estimate") > 0)
     top = mine.group_by(keys, maintain_order=True).head(WORST).select(*keys, "item", "error", "rest")
     listed = there(with_texts(analysis, top))
-    replies = corpus.judgments.drop_nulls("value").unique(
-        ["item", "question", "rater"], keep="first", maintain_order=True
-    )
-    said = {(i, q, r): v for i, q, r, v in replies.select("item", "question", "rater", "value").iter_rows()}
-    answer = [
-        label(corpus, q, said[i, q, m]) if (i, q, m) in said else None
-        for i, q, m in listed.select("item", "question", "model").iter_rows()
-    ]
+    unit = ["item", "question", "rater"]
+    replies = corpus.judgments.drop_nulls("value").unique(unit, keep="first", maintain_order=True)
+    said = {key: value for *of, value in replies.select(*unit, "value").iter_rows() for key in [tuple(of)]}
+    asked = listed.select("item", "question", "model").iter_rows()
+    answer = [label(corpus, key[1], said[key]) if key in said else None for key in asked]
     columns = ("model", "trait", "group", "question", "text", "answer", "answers", "error", "rest")
     return listed.with_columns(answer=pl.Series(answer, dtype=pl.String)).select(columns)

@@ -41,9 +41,8 @@ def table(part: Table) -> Html:
     ]
     if door is not None:
         for row, address in zip(rows, addresses, strict=True):
-            row[door] = (
-                Html(f'<span title="{html.escaped(_call(address))}">{row[door]}</span>') if address else row[door]
-            )
+            if address:
+                row[door] = Html(f'<span title="{html.escaped(_call(address))}">{row[door]}</span>')
     parts = [html.grid([head.title for head in heads], rows, numeric=[head.numeric for head in heads])]
     if len(part.frame) > ROWS:
         line = f"The first {ROWS} of {counted(len(part.frame), 'row')}; all of them: .frame"

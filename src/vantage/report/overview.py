@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any, Final
 
 import polars as pl
@@ -144,9 +145,8 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame:
 def constant(analysis: CorpusAnalysis) -> pl.DataFrame:
     """Whoever gave one answer to every item of a question that other people seldom answer so, be it a model."""
     judges = analysis.corpus.raters.select("rater", pl.col("kind").cast(pl.String).alias("of"))
-    given = answered(analysis.corpus).join(
-        judges.filter(pl.col("of") != "aggregate"), on="rater", maintain_order="left"
-    )
+    judges = judges.filter(pl.col("of") != "aggregate")
+    given = answered(analysis.corpus).join(judges, on="rater", maintain_order="left")
     person = pl.col("of").is_in(PEOPLE)
     others, alike = (
         person.sum().over(keys) - person.sum().over("rater", *keys) for keys in (["question"], ["question", "value"])
@@ -157,9 +157,7 @@ def constant(analysis: CorpusAnalysis) -> pl.DataFrame:
     )
     unlikely = pl.col("chance") ** pl.col("items") < UNLIKELY
     same = there(each.filter(unlikely, pl.col("values") == 1, pl.col("items") >= CONSTANT))
-    answer = [
-        label(analysis.corpus, question, value) for question, value in same.select("question", "value").iter_rows()
-    ]
+    answer = [label(analysis.corpus, *row) for row in same.select("question", "value").iter_rows()]
     return same.with_columns(answer=pl.Series(answer, dtype=pl.String))
 
 
@@ -177,18 +175,16 @@ def rater_heat(analysis: CorpusAnalysis) -> list[Part] | None:
             continue
         kinds = alike.raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows()
         names = [rater if kind in PEOPLE else f"{rater} ({kind})" for rater, kind in kinds]
-        cells = [
-            {"rater": names[one], "other": names[other], "agreement": number(1 - alike.apart[one, other])}
-            for one in alike.order
-            for other in alike.order
-        ]
+        pairs = product(alike.order, repeat=2)
+        cells = [(names[one], names[other], number(1 - alike.apart[one, other])) for one, other in pairs]
         of = question.title or question.id
         caption = (
-            f"Agreement of every two raters about {of}: 1 less how far apart their answers to the same texts are, as "
+            f"Agreement of every two raters about {of}: 1 less how far apart their answers to the same texts are, "
         )
-        caption += "a share of the scale. Raters who answer alike stand side by side."
+        caption += "as a share of the scale. Raters who answer alike stand side by side."
         options = {"row": "rater", "column": "other", "value": "agreement", "label": "agreement"}
-        return [Figure("rater-heat", caption, "", "heat", pl.DataFrame(cells), options)]
+        frame = pl.DataFrame(cells, ["rater", "other", "agreement"], orient="row", infer_schema_length=None)
+        return [Figure("rater-heat", caption, "", "heat", frame, options)]
     return None
 
 

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -62,8 +62,10 @@ def page(
 ) -> str:
     """The report of a study as one HTML page."""
     opening, sections = _numbered(result, drawings, narrow or {}, explorer)
+    style, script = _file("report.css"), _file("report.js")
+    ours = {"style": style, "script": script, "policy": policy(style, script)}
     text: str = template("report.html").render(
-        **furniture(),
+        **{name: Markup(one) for name, one in ours.items()},  # noqa: S704 - our own files
         title=record.title or record.study,
         record=record,
         result=result,
@@ -77,16 +79,6 @@ def page(
         cited=cited(result.references),
     )
     return text
-
-
-def furniture() -> dict[str, Any]:
-    """The style sheet, the script and the policy that allows them."""
-    style, script = _file("report.css"), _file("report.js")
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{digest(style)}'; script-src 'sha256-{digest(script)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    return {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704 - our own files
 
 
 @cache
@@ -198,33 +190,26 @@ def _numbered(
     """The part that opens the page and all sections, with anchors and with parts numbered in the order of reading."""
     first = _opening(result)
     order = [*([first] if first else []), *(part for part in result.parts if part is not first)]
-    views = dict(
-        zip(map(id, order), counted_views(_view(part, drawings, narrow, explorer) for part in order), strict=True)
-    )
-    noted: set[str] = set()
-    for view in views.values():
-        # What several tables note is said at the first of them.
-        view["notes"] = [note for note in view.get("notes", ()) if note not in noted]
-        noted.update(view["notes"])
+    views: dict[int, dict[str, Any]] = {}
+    numbers, noted = Counter[str](), set[str]()
+    for part in order:
+        if isinstance(part, Table):
+            view = {**table_view(part), "explorer": explorer}
+        else:
+            view = figure_view(part, drawings[part.name], narrow.get(part.name, ""))
+        # Numbers run apart for tables and figures; what several tables note is said at the first of them.
+        numbers[view["kind"]] += 1
+        notes = [note for note in view.get("notes", ()) if note not in noted]
+        noted.update(notes)
+        views[id(part)] = {**view, "number": numbers[view["kind"]], "above": False, "notes": notes}
     top, sections = {finding.text for finding in result.findings}, []
     for place, section in enumerate(result.sections, 1):
         slug = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")[:40]
         parts = [{**views[id(part)], "above": part is first} for part in section.parts]
-        heading = {
-            "title": section.title,
-            "text": section.text,
-            "findings": [one for one in section.findings if one.text not in top],
-        }
+        said = [one for one in section.findings if one.text not in top]
+        heading = {"title": section.title, "text": section.text, "findings": said}
         sections.append({**heading, "parts": parts, "anchor": f"s{place}-{slug}"})
     return views.get(id(first)), sections
-
-
-def counted_views(views: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Views with their numbers, which run apart for tables and figures."""
-    numbers = Counter[str]()
-    for view in views:
-        numbers[view["kind"]] += 1
-        yield {**view, "number": numbers[view["kind"]], "above": False}
 
 
 def _opening(result: Result) -> Part | None:
@@ -233,12 +218,6 @@ def _opening(result: Result) -> Part | None:
     figures: list[Part] = [part for part in parts if isinstance(part, Figure)]
     short = [part for part in parts if isinstance(part, Table) and 0 < len(part.frame) <= FOLDED]
     return next(iter([*figures, *short]), None)
-
-
-def _view(part: Part, drawings: Mapping[str, str], narrow: Mapping[str, str], explorer: str | None) -> dict[str, Any]:
-    if isinstance(part, Table):
-        return {**table_view(part), "explorer": explorer}
-    return figure_view(part, drawings[part.name], narrow.get(part.name, ""))
 
 
 def caveats(sentences: list[str]) -> dict[str, Any]:
@@ -250,6 +229,10 @@ def _file(name: str) -> str:
     return (resources.files("vantage.report") / "templates" / name).read_text("utf-8").strip()
 
 
-def digest(text: str) -> str:
-    """The hash by which a policy allows a script or a style sheet."""
-    return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+def policy(style: str, script: str, images: str = "data:") -> str:
+    """What a page may load: its own style sheet and its own script, by their hashes, and images of some schemes."""
+    sheet, code = (
+        base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") for text in (style, script)
+    )
+    allowed = f"style-src 'sha256-{sheet}'; script-src 'sha256-{code}'; img-src {images}"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"

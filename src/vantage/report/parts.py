@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
@@ -152,7 +152,10 @@ class Table(Shown):
     def rows(self, limit: int | None = None) -> Iterator[list[Cell]]:
         """The rows as people see them; the first ones where there is a limit."""
         columns = [(head.column, self.column(head.column)) for head in self.heads()]
-        best = {name: self._best(name, how.best) for name, how in columns if how.best}
+        best: dict[str, Any] = {}
+        for name, how in columns:
+            if how.best and len(known := self.frame[name].drop_nulls()) > 1:
+                best[name] = known.max() if how.best == "max" else known.min()
         for row in (self.frame if limit is None else self.frame.head(limit)).iter_rows(named=True):
             yield [_cell(row, name, how, best.get(name)) for name, how in columns]
 
@@ -170,10 +173,6 @@ class Table(Shown):
         once = ["reason"] if only_reason(self.frame) else []  # the caption says it
         known = [name for name in names if name not in once and self.frame[name].null_count() < len(self.frame)]
         return [name for name in known if name in self.columns or says_something(self.frame[name])]
-
-    def _best(self, name: str, which: Literal["max", "min"]) -> Any:
-        known = self.frame[name].drop_nulls()
-        return (known.max() if which == "max" else known.min()) if len(known) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -301,19 +300,12 @@ def says_something(column: pl.Series) -> bool:
 
 def _cell(row: Mapping[str, Any], name: str, how: Column, best: Any) -> Cell:
     value = row[name]
+    plain = how if how.interval else replace(how, signed=False)
+    ends = [cell_text(plain, row[end]) for end in how.interval or filter(None, [how.spread])]
     interval = ""
-    if how.interval and value is not None:
-        low, high = (row[end] for end in how.interval)
-        if MISSING not in (ends := (cell_text(how, low), cell_text(how, high))):
-            interval = f"[{', '.join(ends)}]"
-    elif (
-        how.spread
-        and value is not None
-        and (spread := cell_text(replace(how, signed=False), row[how.spread])) != MISSING
-    ):
-        interval = f"± {spread}"
+    if ends and value is not None and MISSING not in ends:
+        interval = f"[{', '.join(ends)}]" if how.interval else f"± {ends[0]}"
     key = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     drawn = value if is_mark(value) else None
-    return Cell(
-        words(value) if drawn else cell_text(how, value), interval, key, best is not None and value == best, drawn
-    )
+    text = words(value) if drawn else cell_text(how, value)
+    return Cell(text, interval, key, best is not None and value == best, drawn)

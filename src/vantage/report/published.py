@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
@@ -122,20 +122,16 @@ class PrintedGroup(BaseModel):
             at = dict(zip(self.keys, figure, strict=False))
             printed, *variant = figure[len(self.keys) :]
             how = str(variant[0]) if variant else self.variant
-            ours = None if frame is None else self._recomputed(frame, at)
-            if ours is None and self.optional:
-                continue
-            what = self.what.format_map(at)
-            yield Published(what, self.where, str(printed), ours, how, self.percent, self.tolerance)
-
-    def _recomputed(self, frame: pl.DataFrame, at: Mapping[str, Any]) -> float | None:
-        if self.column not in frame.columns or not set(self.keys) <= set(frame.columns):
-            return None
-        rows = frame
-        for name, value in at.items():
-            kept = pl.col(name).is_null() if value is None else pl.col(name).cast(pl.String) == str(value)
-            rows = rows.filter(kept)
-        return rows[self.column][0] if len(rows) else None
+            ours = None
+            if frame is not None and {self.column, *self.keys} <= set(frame.columns):
+                wanted = (
+                    pl.col(name).cast(pl.String).eq_missing(pl.lit(None if value is None else str(value), pl.String))
+                    for name, value in at.items()
+                )
+                ours = next(iter(frame.filter(*wanted)[self.column]), None)
+            if ours is not None or not self.optional:
+                what = self.what.format_map(at)
+                yield Published(what, self.where, str(printed), ours, how, self.percent, self.tolerance)
 
 
 class PublishedFigures(BaseModel):

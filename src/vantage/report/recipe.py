@@ -108,12 +108,8 @@ class Recipe(BaseModel):
     ) -> Result:
         """The report on an analysis."""
         options = getattr(analysis, "options", None) or {}
-        engine = RecipeEngine(
-            self._functions,
-            dict(options if isinstance(options, Mapping) else vars(options)),
-            self.families,
-            self.after,
-        )
+        values = dict(options if isinstance(options, Mapping) else vars(options))
+        engine = RecipeEngine(self._functions, values, self.families, self.after)
         made: list[Written] = []
         for spec in self.sections:
             made += engine.sections(spec, analysis)
@@ -203,10 +199,8 @@ def _unasked(entry: Show, families: Mapping[str, Any]) -> Iterator[tuple[str, tu
     for name in (entry.family, *(one.family for one in says)):
         if name and name not in families:
             yield f"there is no family '{name}'; {nearest(name, list(families))}", ("family",)
-    compared = [
-        one for one in says if one.fact is None and (one.headline if one.headline is not None else entry.headline)
-    ]
-    if families and not entry.family and any(not one.family for one in compared):
+    opening = (one for one in says if (entry.headline if one.headline is None else one.headline))
+    if families and not entry.family and any(one.fact is None and not one.family for one in opening):
         yield f"what opens the report answers a research question; name one: family: {next(iter(families))}", ()
 
 

@@ -43,9 +43,8 @@ def wright_map(data: Corpus | pl.DataFrame, of: str, name: str = "wright-map") -
         f"Wright map of {of}: raters by severity and items by location on one scale of logits, with 95 % intervals; "
         "dashed lines are the thresholds between two answers, for a rater of severity 0."
     )
-    if len(set(frame["facet"]) - {"item", "threshold", "question", "condition", *PEOPLE}) and set(frame["facet"]) & set(
-        PEOPLE
-    ):
+    facets_of = set(frame["facet"]) - {"item", "threshold", "question", "condition"}
+    if facets_of - set(PEOPLE) and facets_of & set(PEOPLE):
         caption += " Items and thresholds are those of people; everyone else is placed on them."
     steps = frame.filter(pl.col("facet") == "threshold")
     crossed = steps.filter(pl.col("estimate") < pl.col("estimate").shift(1))["name"].to_list()

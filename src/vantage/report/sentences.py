@@ -86,7 +86,10 @@ class Words:
         if claim.low is not None and claim.high is not None:
             low, high = (self.shown({rule.value: end}, rule.value) for end in (claim.low, claim.high))
             return f"{text}, {self.confidence * 100:g} % CI {low} to {high}"
-        return text if claim.p_family is None else f"{text}, p {_p_text(claim.p_family)}"
+        if claim.p_family is None:
+            return text
+        p = show_p(claim.p_family)
+        return f"{text}, p {p if p.startswith('<') else f'= {p}'}"
 
     def number(self, text: str) -> str:
         """A number with its symbol."""
@@ -170,7 +173,8 @@ def statement(
 def _against(rule: Against, rows: Sequence[Row], words: Words) -> list[Claim]:
     claims = []
     for place, row in enumerate(rows):
-        reference, value = _reference(rule, row, words), row.get(rule.value)
+        named, value = rule.reference, row.get(rule.value)
+        reference = row.get(named, words.values.get(named)) if isinstance(named, str) else named
         if value is None or reference is None:
             continue
         low, high, units = row.get(rule.low), row.get(rule.high), _units(row)
@@ -215,21 +219,10 @@ def _extremes(rule: Extremes, rows: Sequence[Row], words: Words) -> list[Claim]:
         for end, order in ends.items() if len(ranked) > 1 else ():
             first = rows[order[0]]
             p, error = _first([rows[place] for place in order], rule, words)
-            known = p is not None and first.get(rule.low) is not None
-            claims.append(
-                Claim(
-                    f"extreme:{end}",
-                    first[rule.value],
-                    first.get(rule.low) if known else None,
-                    first.get(rule.high) if known else None,
-                    rows[order[1]][rule.value],
-                    p,
-                    words.name(first),
-                    error=error,
-                    row=order[0],
-                    part=(*part, len(order)),
-                )
-            )
+            low, high = (None, None) if p is None else (first.get(rule.low), first.get(rule.high))
+            reference, of = rows[order[1]][rule.value], (*part, len(order))
+            how: dict[str, Any] = {"error": error, "row": order[0], "part": of}
+            claims.append(Claim(f"extreme:{end}", first[rule.value], low, high, reference, p, words.name(first), **how))
     return claims
 
 
@@ -247,34 +240,22 @@ def _ranked(rule: Extremes, rows: Sequence[Row], words: Words, claims: Sequence[
             continue
         first = ends[0]
         row = rows[first.row or 0]
+        among = [one for one in rows if all(one.get(name) == row.get(name) for name in rule.among)]
+        known = [one for one in among if one.get(rule.value) is not None]
         if first.verdict == "alike" and rule.alike:
-            span = [row[rule.value], _lowest(rule, rows, row)]
-            text = words.filled(
-                _OPTIONAL.sub(r"\1", rule.alike),
-                row,
-                range=" to ".join(words.shown({rule.value: end}, rule.value) for end in reversed(span)),
-            )
+            ends_of = (min(float(one[rule.value]) for one in known), row[rule.value])
+            span = " to ".join(words.shown({rule.value: end}, rule.value) for end in ends_of)
+            text = words.filled(_OPTIONAL.sub(r"\1", rule.alike), row, range=span)
             lead = "" if first.seen is None else f"; a lead of {_size(first.seen, rule, words)} would have been seen"
             findings.append(_finding(f"{text.removesuffix('.')}{lead}", *ends))
         elif first.verdict == "untested":
-            bare = _bare(rule, rows, row, words)
+            # These keep the ranking open.
+            bare = [words.name(one, rule.label) for one in known if None in (one.get(rule.low), one.get(rule.high))]
+            whose = "any of them" if len(bare) == len(among) else words.listed(bare)
             text = f"Highest is {words.name(row, rule.label)} ({words.number(words.shown(row, rule.value))})"
-            findings.append(
-                _finding(f"{text}, but no ranking can be tested, since there is no interval for {bare}", *ends)
-            )
+            text += f", but no ranking can be tested, since there is no interval for {whose}"
+            findings.append(_finding(text, *ends))
     return findings
-
-
-def _lowest(rule: Extremes, rows: Sequence[Row], of: Row) -> float:
-    alike = [row for row in rows if all(row.get(name) == of.get(name) for name in rule.among)]
-    return min(float(row[rule.value]) for row in alike if row.get(rule.value) is not None)
-
-
-def _bare(rule: Extremes, rows: Sequence[Row], of: Row, words: Words) -> str:
-    """The rows that keep a ranking open, since they have an estimate and no interval."""
-    alike = [row for row in rows if all(row.get(name) == of.get(name) for name in rule.among)]
-    bare = [row for row in alike if row.get(rule.value) is not None and None in (row.get(rule.low), row.get(rule.high))]
-    return "any of them" if len(bare) == len(alike) else words.listed([words.name(row, rule.label) for row in bare])
 
 
 def _first(order: Sequence[Row], rule: Extremes, words: Words) -> tuple[float | None, float | None]:
@@ -365,21 +346,9 @@ def _asked(family: str, row: Row, words: Words) -> str:
     return family.format_map({name: str(row.get(name, words.values.get(name, ""))) for name in names})
 
 
-def _reference(rule: Against, row: Row, words: Words) -> float | None:
-    if not isinstance(rule.reference, str):
-        return rule.reference
-    reference: float | None = row.get(rule.reference, words.values.get(rule.reference))
-    return reference
-
-
 def _units(row: Row) -> float | None:
     """How many units an interval rests on: by its degrees of freedom, or the fewer ones of what it is over."""
     if row.get("df"):
         return float(row["df"]) + 1
     raters = [row.get("raters")] if row.get("over") in ("raters", "both") else []
     return min((one for one in (row.get("units") or row.get("items"), *raters) if one), default=None)
-
-
-def _p_text(p: float) -> str:
-    text = show_p(p)
-    return text if text.startswith("<") else f"= {text}"

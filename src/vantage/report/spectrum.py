@@ -117,7 +117,11 @@ def division(counts: AnswerCounts) -> dict[str, Any]:
     several = counts.n[:, 0] > 1
     texts = int(several.sum())
     unanimous = int((counts.shares[several, 0].max(axis=1, initial=0) >= 1).sum())
-    strongly = int(_strongly(counts)[several].sum())
+    if counts.question.scale.ordered and len(counts.codes) > 2:
+        divided = np.nan_to_num(counts.disagreement) >= WIDE - 1e-9
+    else:
+        divided = np.nan_to_num(counts.shares[:, 0], nan=1.0).max(axis=1, initial=0) < ALIKE - 1e-9
+    strongly = int(divided[several].sum())
     who = {"people": "people", "all raters": "raters"}.get(counts.groups[0] if counts.groups else "", "them")
     alike = f"{unanimous / texts:.0%} of {counted(texts, 'text')} are" if unanimous else f"No text of {texts:,} is"
     said = f"{alike} unanimous; {strongly / texts:.0%} divide {who} strongly.".replace("%", " %") if texts else None
@@ -208,13 +212,6 @@ def _figure(
         text += f" Each column is the mean of about {round(many / COLUMNS)} neighbouring texts."
     frame = _columns([drawn, *(Spectrum(one, drawn.order) for one in further)], names)
     return Figure(name if not place else f"{name}-{place + 1}", text, "", "spectrum", frame, options)
-
-
-def _strongly(counts: AnswerCounts) -> Any:
-    """Whether each text divides people strongly."""
-    if counts.question.scale.ordered and len(counts.codes) > 2:
-        return np.nan_to_num(counts.disagreement) >= WIDE - 1e-9
-    return np.nan_to_num(counts.shares[:, 0], nan=1.0).max(axis=1, initial=0) < ALIKE - 1e-9
 
 
 def _columns(sides: Sequence[Spectrum], names: tuple[str, ...]) -> pl.DataFrame:

@@ -57,6 +57,8 @@ _REFERENCE: Final = re.compile(r"url\(#([^)]+)\)")
 _FONT: Final = re.compile(r"(?:(?:normal|italic|oblique|bold|\d{3})\s+)*([\d.]+px)\s+.*")
 SCALE: Final = 5 / 3
 """Pixels of the screen for a point of paper: a little more than on paper, which is held closer."""
+WANTED: Final = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans Arabic", "Noto Sans Devanagari", "Noto Emoji")
+"""The fonts of figures, as far as this machine has them; DejaVu Sans comes with Matplotlib and is always there."""
 FONTS: Final = "DejaVu Sans, Verdana, Arial, sans-serif"
 
 
@@ -73,13 +75,16 @@ def figure_style() -> Iterator[None]:
     """The settings of all figures, while one is made and while it is written."""
     import matplotlib as mpl
     from cycler import cycler
+    from matplotlib.font_manager import fontManager
 
+    known = set(fontManager.get_font_names())
+    fonts: list[str] = [font for font in WANTED if font in known] or ["sans-serif"]
     with mpl.rc_context(), warnings.catch_warnings():
         # Not what a theme of the notebook, a file of the user's or another library has set.
         mpl.rcdefaults()
         with resources.as_file(resources.files("vantage.report") / "figures.mplstyle") as file:
             mpl.rcParams.update(mpl.rc_params_from_file(file, use_default_template=False))
-        mpl.rcParams.update({"font.sans-serif": _fonts(), "axes.prop_cycle": cycler(color=PALETTE)})
+        mpl.rcParams.update({"font.sans-serif": fonts, "axes.prop_cycle": cycler(color=PALETTE)})
         # A character that no font has becomes a box; the figure stays sound.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support .* natively")
@@ -187,15 +192,6 @@ def markers(names: Sequence[Any]) -> dict[Any, str]:
     return {name: MARKERS[PALETTE.index(colour)] for name, colour in colours(names).items()}
 
 
-def _fonts() -> list[str]:
-    """The fonts of figures that this machine has; DejaVu Sans comes with Matplotlib and is always there."""
-    from matplotlib.font_manager import fontManager
-
-    known = set(fontManager.get_font_names())
-    wanted = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans Arabic", "Noto Sans Devanagari", "Noto Emoji")
-    return [font for font in wanted if font in known] or ["sans-serif"]
-
-
 def inline(svg: str, prefix: str, title: str) -> str:
     """The SVG as an element of a page, with a title for those who cannot see it."""
     root = ET.fromstring(svg)  # noqa: S314 - what Matplotlib has just written, nothing else
@@ -229,8 +225,12 @@ def inline(svg: str, prefix: str, title: str) -> str:
 
 def _attributes(element: ET.Element, prefix: str) -> None:
     """Declarations as attributes, references with the prefix."""
-    for name, value in _declarations(element.attrib.pop("style", "")):
-        element.attrib[name] = value
+    for declaration in element.attrib.pop("style", "").split(";"):
+        name, colon, value = (part.strip() for part in declaration.partition(":"))
+        if name == "font":
+            name, value = "font-size", size[1] if (size := _FONT.fullmatch(value)) else ""
+        if colon and value and name not in ("font-family", "white-space"):
+            element.attrib[name] = value
     if element.tag == f"{{{_SVG}}}text" and "fill" not in element.attrib:
         element.attrib["fill"] = "currentColor"
     for name, value in list(element.attrib.items()):
@@ -243,18 +243,3 @@ def _attributes(element: ET.Element, prefix: str) -> None:
             element.attrib[name] = "currentColor"
         elif "url(#" in value:
             element.attrib[name] = _REFERENCE.sub(lambda match: f"url(#{prefix}-{match[1]})", value)
-
-
-def _declarations(style: str) -> list[tuple[str, str]]:
-    declarations = []
-    for declaration in style.split(";"):
-        name, colon, value = (part.strip() for part in declaration.partition(":"))
-        if not colon or name in ("font-family", "white-space"):
-            continue
-        if name == "font":
-            size = _FONT.fullmatch(value)
-            if size:
-                declarations.append(("font-size", size[1]))
-        else:
-            declarations.append((name, value))
-    return declarations

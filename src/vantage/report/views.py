@@ -27,6 +27,7 @@ from vantage.report.ledger import Claim, settle
 from vantage.report.parts import ALONE, Figure, Part, Table, says_something
 from vantage.report.sentences import Statement, Words, statement
 
+_bundled = cache(Document.bundled)
 OVER: Final = {name: name for name in ("items", "raters", "runs", "texts", "users")} | {"both": "items and raters"}
 """What an interval is over, in words."""
 
@@ -87,7 +88,11 @@ def present(
         statement(rule, frame, words, family=family, exploratory=exploratory, after=after)
         for rule, (family, exploratory, after) in zip(rules, families or [("", False, "")] * len(rules), strict=True)
     ]
-    drawn = _default_figure(view, by) if figures is None else figures
+    drawn = figures or []
+    if figures is None and view.chart and by:
+        series = {"series": by[0]} if len(by) > 1 else {}
+        # One point says nothing that its table does not.
+        drawn = [{"chart": view.chart, "least": 2, "category": by[-1], **series, **view.chart_options}]
 
     def draw(claims: Sequence[Claim]) -> list[Part]:
         settled, shown_view = with_ledger(frame, view, claims)
@@ -138,12 +143,6 @@ def _table(frame: pl.DataFrame, view: View, name: str, caption: str, by: Sequenc
     return Table(name, caption, frame, columns, shown, keyed, view.notes)
 
 
-@cache
-def _option_names() -> dict[str, str]:
-    names: dict[str, str] = Document.bundled("vantage.report", "options.yaml").data
-    return names
-
-
 def option_words(value: Any) -> str:
     """The value of an option in a sentence.
 
@@ -152,11 +151,9 @@ def option_words(value: Any) -> str:
     """
     if isinstance(value, list):
         return " and ".join(map(option_words, value))
-    return (
-        f"{value:,}"
-        if isinstance(value, int) and not isinstance(value, bool)
-        else _option_names().get(value, str(value))
-    )
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(_bundled("vantage.report", "options.yaml").data.get(value, value))
 
 
 def used_options(frame: pl.DataFrame) -> dict[str, Any]:
@@ -217,14 +214,6 @@ def who_of(corpus: Corpus) -> str:
     if others:
         parts.append(counted(others, "model" if set(kinds) <= {*PEOPLE, "model"} else "rater"))
     return " and ".join(parts)
-
-
-def _default_figure(view: View, by: Sequence[str]) -> list[Mapping[str, Any]]:
-    if not view.chart or not by:
-        return []
-    named = {"category": by[-1], **({"series": by[0]} if len(by) > 1 else {})}
-    # One point says nothing that its table does not.
-    return [{"chart": view.chart, "least": 2, **named, **view.chart_options}]
 
 
 def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Iterator[Figure]:
@@ -294,12 +283,10 @@ def stacked(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
     parts = []
     for column, title in columns.items():
         ends = {"estimate": column, "low": f"{column}_low", "high": f"{column}_high"}
-        named = [
-            (pl.col(old) if old in frame.columns else pl.lit(None)).cast(pl.Float64).alias(new)
-            for new, old in ends.items()
-        ]
+        named = {new: pl.col(old) if old in frame.columns else pl.lit(None) for new, old in ends.items()}
         if column in frame.columns:
-            parts.append(frame.with_columns(*named, of=pl.lit(title)).drop_nulls("estimate"))
+            numbers = {new: one.cast(pl.Float64) for new, one in named.items()}
+            parts.append(frame.with_columns(**numbers, of=pl.lit(title)).drop_nulls("estimate"))
     return pl.concat(parts, how="diagonal") if parts else frame
 
 

@@ -110,16 +110,15 @@ def named(group: str) -> str:
     return known.get(name, f"raters with {name} {value}")
 
 
-def _judged(corpus: Corpus, question: Question, group: str) -> pl.DataFrame:
-    mine = corpus.judgments.filter(pl.col("question") == question.id, chosen(corpus, group)).drop_nulls("value")
-    if mine.is_empty():
-        raise InputError(f"{group} has no answers to '{question.id}'", remedy="choose another group or question")
-    return mine.with_columns(shares_of(mine, question))
-
-
 def _apart(corpus: Corpus, question: Question, one: str, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The answers of two groups; who is in both counts in the first alone, and is not compared with themselves."""
-    first, second = _judged(corpus, question, one), _judged(corpus, question, other)
+    parts: list[pl.DataFrame] = []
+    for group in (one, other):
+        mine = corpus.judgments.filter(pl.col("question") == question.id, chosen(corpus, group)).drop_nulls("value")
+        if mine.is_empty():
+            raise InputError(f"{group} has no answers to '{question.id}'", remedy="choose another group or question")
+        parts.append(mine.with_columns(shares_of(mine, question)))
+    first, second = parts
     rest = second.join(first, on=["item", "rater", "condition", "sample"], how="anti")
     if rest.is_empty():
         raise InputError(f"{one} and {other} are the same raters", remedy="choose other groups")

@@ -21,15 +21,11 @@ from vantage.view.mapping import axes
 from vantage.view.opening import Opened
 
 if TYPE_CHECKING:
-    from vantage.view.calls import Calls
     from vantage.view.raters import RaterTable
 
 # What only some views need is imported when they are opened: the first page comes sooner.
 T = TypeVar("T")
-VIEWS: Final = (
-    *("overview", "spectrum", "items", "item", "raters", "rater", "compare"),
-    *("calls", "map"),
-)
+VIEWS: Final = ("overview", "spectrum", "items", "item", "raters", "rater", "compare", "calls", "map")
 """What a page may ask for; each is a method of `Explorer`."""
 SIZE: Final = 50
 """Rows of a page."""
@@ -67,13 +63,6 @@ class Explorer:
         """The judgments without those of excluded raters: what is counted, compared and mapped."""
         corpus = self.corpus
         return self.once("included", corpus.included)
-
-    @property
-    def calls_of(self) -> Calls:
-        """The stored calls of all paths."""
-        from vantage.view.calls import Calls
-
-        return Calls([one.store for one in self.opened if one.store is not None and one.store.is_file()])
 
     def refresh(self) -> str:
         """Reads the files again where they have changed; the stamp of what is shown."""
@@ -262,8 +251,7 @@ class Explorer:
 
     def rater(self, rater: str, question: str = "") -> dict[str, Any]:
         """One rater: traits, quality, use of the scale, and their answers against the others'."""
-        counts = self.distributions(question, "", None)
-        return self._raters(question).one(rater, self.question(question), counts)
+        return self._raters(question).one(rater, self.distributions(question, "", None))
 
     def compare(self, one: str, other: str, question: str = "", option: str = "", size: int = SIZE) -> dict[str, Any]:
         """Two groups of raters: the overall difference, and the items on which they part."""
@@ -273,13 +261,14 @@ class Explorer:
 
     def calls(self, item: str = "", rater: str = "", run: int | None = None, page: int = 0) -> dict[str, Any]:
         """Stored calls with prompt and reply: of an item, of a rater, of a run."""
+        from vantage.view.calls import stored_calls
+
         self.refresh()
-        made = self.calls_of.calls(item=item, rater=rater, run=run, page=page)
-        calls = [
-            {**call, "messages": [], "reply": INSTEAD} if call.get("item") in self._hidden else call
-            for call in made["calls"]
-        ]
-        return {**made, "calls": calls}
+        stores = [one.store for one in self.opened if one.store is not None and one.store.is_file()]
+        calls, more = stored_calls(stores, item=item, rater=rater, run=run, page=page)
+        unsaid = {"messages": [], "reply": INSTEAD}
+        shown_calls = [{**call, **unsaid} if call.get("item") in self._hidden else call for call in calls]
+        return {"page": page, "more": more, "calls": shown_calls}
 
     def map(self, kind: str = "agreement", question: str = "", x: str = "", y: str = "") -> dict[str, Any]:
         """Raters by agreement, as points or as a heat map of every two; items by two questions."""
@@ -318,20 +307,14 @@ class Explorer:
         self, question: str, trait: str, condition: str | None, among: tuple[str, ...] = ()
     ) -> AnswerCounts:
         """The counts of answers to a question."""
-        asked, trait = self.question(question), self._trait(trait)
+        asked, traits = self.question(question), self.corpus.traits
+        # Reports write names of traits in words.
+        trait = next((name for name in traits if name.replace("_", " ") == trait), trait)
+        if trait and trait not in traits:
+            raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, traits))
         key = ("distributions", asked.id, trait, condition, among)
         where = None if condition is None else pl.col("condition") == condition
-        return self.once(
-            key,
-            lambda: AnswerCounts.of(self.included, asked, trait=trait, where=where, among=among),
-        )
-
-    def _trait(self, trait: str) -> str:
-        # Reports write names of traits in words.
-        trait = next((name for name in self.corpus.traits if name.replace("_", " ") == trait), trait)
-        if trait and trait not in self.corpus.traits:
-            raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, self.corpus.traits))
-        return trait
+        return self.once(key, lambda: AnswerCounts.of(self.included, asked, trait=trait, where=where, among=among))
 
     def _raters(self, question: str) -> RaterTable:
         from vantage.view.raters import RaterTable
@@ -374,13 +357,16 @@ class Explorer:
         items = self.corpus.items
         kept = np.ones(len(items), dtype=bool)
         for name, value in (where or {}).items():
-            kept &= self._equal(items, name, value)
+            if name not in items.columns:
+                raise InputError(f"items have no column '{name}'", remedy=nearest(name, items.columns))
+            kept &= (items[name].cast(pl.String) == value).fill_null(value == "").to_numpy()
         if only:
             kept &= items["item"].is_in(list(only)).to_numpy()
         if search:
             texts = [pl.col(name) for name in items.columns if items.schema[name] == pl.String]
-            literal = search.lower()
-            hits = pl.any_horizontal(text.str.to_lowercase().str.contains(literal, literal=True) for text in texts)
+            hits = pl.any_horizontal(
+                text.str.to_lowercase().str.contains(search.lower(), literal=True) for text in texts
+            )
             kept &= items.select(hits.fill_null(False)).to_series().to_numpy()
         return kept
 
@@ -389,12 +375,6 @@ class Explorer:
         if item not in places:
             raise InputError(f"there is no item '{item}'", remedy="search for it in the list of items")
         return places[item]
-
-    @staticmethod
-    def _equal(items: pl.DataFrame, name: str, value: str) -> Any:
-        if name not in items.columns:
-            raise InputError(f"items have no column '{name}'", remedy=nearest(name, items.columns))
-        return (items[name].cast(pl.String) == value).fill_null(value == "").to_numpy()
 
     @staticmethod
     def _values(frame: pl.DataFrame, name: str) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.disclosure import K, guard
 from vantage.errors import InputError
 from vantage.report import Spectrum, as_json
-from vantage.report.page import digest
+from vantage.report.page import policy
 from vantage.view.app import asset
 from vantage.view.explorer import Explorer
 from vantage.view.mapping import axes
@@ -67,12 +68,14 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
         values = series.cast(pl.String) if series.dtype == pl.Enum else series
         if values.dtype == pl.String:
             words = values.unique(maintain_order=True).drop_nulls()
-            places = values.replace_strict(
-                words, pl.int_range(len(words), eager=True), default=None, return_dtype=pl.Int64
-            )
+            places = values.cast(pl.Enum(words)).to_physical()
             columns[name] = {"words": words.to_list(), "places": places.to_list()}
         else:
             columns[name] = values.to_list()
+    maps: dict[str, Any] = {}
+    for kind, id_ in product(RATER_MAPS, questions):
+        with suppress(InputError):  # of too few raters there is no map
+            maps[f"{kind} {id_}"] = explorer.map(kind, id_)
     return {
         "overview": overview,
         "items": {id_: explorer.items(id_, size=len(corpus.items)) for id_ in questions},
@@ -83,18 +86,8 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
         },
         "raters": {id_: explorer.raters(id_, size=len(corpus.raters)) for id_ in questions},
         "judgments": columns,
-        "maps": {
-            f"{kind} {id_}": drawn for kind in RATER_MAPS for id_ in questions if (drawn := _map(explorer, kind, id_))
-        }
-        | ({"items": explorer.map("items")} if len(axes(corpus)) > 1 else {}),
+        "maps": maps | ({"items": explorer.map("items")} if len(axes(corpus)) > 1 else {}),
     }
-
-
-def _map(explorer: Explorer, kind: str, question: str) -> dict[str, Any] | None:
-    """A map of raters; nothing where there are too few, or where answers have no order."""
-    with suppress(InputError):
-        return explorer.map(kind, question)
-    return None
 
 
 def _spectrum(explorer: Explorer, question: str) -> dict[str, Any]:
@@ -122,13 +115,10 @@ def _page(data: dict[str, Any]) -> str:
     script, style = asset("view.js"), asset("view.css")
     # No text can end the element that holds the data.
     inside = as_json(data, separators=(",", ":")).replace("<", "\\u003c")
-    policy = (
-        f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
+    allowed = policy(style, script, "data: blob:")
     page = asset("view.html")
     page = page.replace('<link rel="stylesheet" href="view.css">', f"<style>{style}</style>")
-    page = page.replace("<!-- policy -->", f'<meta http-equiv="content-security-policy" content="{policy}">')
+    page = page.replace("<!-- policy -->", f'<meta http-equiv="content-security-policy" content="{allowed}">')
     holder = f'<script type="application/json" id="data">{inside}</script>'
     return page.replace('<script src="view.js" defer></script>', f"{holder}<script>{script}</script>")
 

@@ -12,7 +12,6 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.intervals import student
-from vantage.measures.ratings import Floats
 from vantage.report import RaterDistances
 
 POINTS: Final = 4000
@@ -46,12 +45,11 @@ def by_two(corpus: Corpus, x: str, y: str) -> dict[str, Any]:
         if name not in known:
             raise InputError(f"items cannot be placed by '{name}'", remedy=nearest(name, names))
     people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE)).select("rater")
-    rows = _with_scores(corpus).drop_nulls("value")
+    rows, value = _with_scores(corpus).drop_nulls("value"), pl.col("value")
     own = rows.join(people, on="rater", how="semi")
-    rows = own if len(own) else rows
-    value = pl.col("value")
-    aggregated = rows.group_by("item", "question").agg(mean=value.mean(), sd=value.std(), n=value.len())
-    sides = [aggregated.filter(pl.col("question") == name).drop("question") for name in (first, second)]
+    grouped = (own if len(own) else rows).group_by("item", "question")
+    aggregated = grouped.agg(mean=value.mean(), sd=value.std(), n=value.len())
+    sides = [aggregated.filter(question=name).drop("question") for name in (first, second)]
     both = sides[0].join(sides[1], on="item", suffix="_y").sort("item")
     texts = dict(corpus.items.select("item", "text").iter_rows()) if "text" in corpus.items.columns else {}
     points = []
@@ -72,9 +70,13 @@ def by_two(corpus: Corpus, x: str, y: str) -> dict[str, Any]:
 def by_agreement(corpus: Corpus, question: Question) -> dict[str, Any]:
     """Raters as far apart as their answers to the same items: classical scaling (Torgerson 1952) on two axes."""
     alike = _alike(corpus, question, RATERS)
-    place, share = _scaled(alike.filled)
-    own = np.eye(len(alike.apart), dtype=bool)
-    mean = np.nanmean(np.where(own, np.nan, alike.filled), axis=1)
+    apart, own = alike.filled, np.eye(len(alike.apart), dtype=bool)
+    centring = own - 1 / len(apart)
+    values, vectors = np.linalg.eigh(-0.5 * centring @ apart**2 @ centring)
+    largest = np.clip(values[::-1][:2], 0, None)
+    place = vectors[:, ::-1][:, :2] * np.sqrt(largest)
+    share = float(largest.sum() / np.clip(values, 0, None).sum().clip(1e-12))
+    mean = np.nanmean(np.where(own, np.nan, apart), axis=1)
     points = [
         {**row, "label": row["id"], "x": float(x), "y": float(y), "note": f"two answers are {far:.2f} apart on average"}
         for row, (x, y), far in zip(_who(alike.raters, corpus), place, mean, strict=True)
@@ -116,14 +118,6 @@ def _who(raters: pl.DataFrame, corpus: Corpus) -> list[dict[str, Any]]:
         {"id": row["rater"], "group": str(row["kind"]), "traits": {n: str(row[n]) for n in corpus.traits if row[n]}}
         for row in raters.iter_rows(named=True)
     ]
-
-
-def _scaled(apart: Floats) -> tuple[Floats, float]:
-    """Two coordinates of each rater, and the share of the squared distances that they show."""
-    centring = np.eye(len(apart)) - 1 / len(apart)
-    values, vectors = np.linalg.eigh(-0.5 * centring @ apart**2 @ centring)
-    largest = np.clip(values[::-1][:2], 0, None)
-    return vectors[:, ::-1][:, :2] * np.sqrt(largest), float(largest.sum() / np.clip(values, 0, None).sum().clip(1e-12))
 
 
 def _with_scores(corpus: Corpus) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from vantage.report import AnswerCounts, answer_places, answers_of
 
 ANSWERS: Final = 200
 """How many answers of one rater are listed, those farthest from the others first."""
+LISTED: Final = ("item", "text", "value", "status", "others", "apart", "rationale")
 SORTS: Final = ("flags", "estimate", "bias", "spread", "agreement", "answers", "rater")
 NUMBERS: Final = ("estimate", "low", "high", "bias", "spread", "agreement", "top_share", "opt_outs", "seconds")
 
@@ -48,9 +49,7 @@ class RaterTable:
         """Raters of a page, searched, filtered and sorted."""
         if sort not in SORTS:
             raise InputError(f"raters cannot be sorted by '{sort}'", remedy=nearest(sort, SORTS))
-        frame = self.frame
-        if kind:
-            frame = frame.filter(pl.col("kind") == kind)
+        frame = self.frame.filter(kind=kind) if kind else self.frame
         if search:
             frame = frame.filter(pl.col("rater").str.to_lowercase().str.contains(search.casefold(), literal=True))
         order = (
@@ -60,12 +59,13 @@ class RaterTable:
         rows = [self._row(row) for row in frame.slice(page * size, size).iter_rows(named=True)]
         return {"total": len(frame), "page": page, "size": size, "rows": rows, "traits": self.corpus.traits}
 
-    def one(self, rater: str, question: Question, counts: AnswerCounts) -> dict[str, Any]:
+    def one(self, rater: str, counts: AnswerCounts) -> dict[str, Any]:
         """A rater with the use of the scale and the answers that are farthest from the others'."""
         mine = self.frame.filter(pl.col("rater") == rater)
         if mine.is_empty():
             raise InputError(f"there is no rater '{rater}'", remedy="choose one from the list of raters")
-        judged = self.corpus.judgments.filter(pl.col("rater") == rater, pl.col("question") == question.id)
+        question = self.question
+        judged = self.corpus.judgments.filter(rater=rater, question=question.id)
         codes, labels, ticks = answers_of(question)
         given = judged["value"].drop_nulls().to_numpy()
         use = np.bincount(answer_places(given, question, codes), minlength=len(codes)).tolist()
@@ -73,9 +73,7 @@ class RaterTable:
         rows = judged.join(means, on="item", how="left").join(self.corpus.items, on="item", how="left")
         rows = rows.with_columns((pl.col("value") - pl.col("others").fill_nan(None)).alias("apart"))
         rows = rows.sort(pl.col("apart").abs(), descending=True, nulls_last=True)
-        shown = [
-            name for name in ("item", "text", "value", "status", "others", "apart", "rationale") if name in rows.columns
-        ]
+        shown = [name for name in LISTED if name in rows.columns]
         return {
             **self._row(mine.row(0, named=True)),
             "question": question.id,

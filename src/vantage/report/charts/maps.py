@@ -69,7 +69,13 @@ def group_map(
         if panel is not None:
             axes.set_title(short(title, 46), loc="left")
     if cluster is not None and not apart:
-        _legend(figure, clusters, colour, marker)
+        keys: dict[str, Any] = {"labelcolor": INK, "handletextpad": 0.2}
+        points = [
+            all_axes[0].plot([], [], linestyle="", marker=marker[one], color=colour[one], markersize=5.5)[0]
+            for one in clusters
+        ]
+        names = [short(one) for one in clusters]
+        figure.legend(points, names, loc="outside lower center", ncols=min(len(names), 3), **keys)
     # Only now, with axes in their final place, is it known how much room a label takes.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -116,16 +122,6 @@ def _ellipses(axes: Axes, members: pl.DataFrame, x: str, y: str, colour: str) ->
     for left, up, width, height, angle in members.drop_nulls(ELLIPSE[0]).select(x, y, *ELLIPSE).iter_rows():
         region: dict[str, Any] = {"facecolor": colour, "edgecolor": colour, "alpha": 0.16, "linewidth": 0.6}
         axes.add_patch(Ellipse((left, up), width, height, angle=angle, zorder=1.4, **region))
-
-
-def _legend(figure: Drawing, clusters: list[Any], colour: dict[Any, str], marker: dict[Any, str]) -> None:
-    from matplotlib.lines import Line2D
-
-    keys = [
-        Line2D([], [], linestyle="", marker=marker[kind], color=colour[kind], label=short(kind), markersize=5.5)
-        for kind in clusters
-    ]
-    figure.legend(handles=keys, loc="outside lower center", ncols=min(len(keys), 3), labelcolor=INK, handletextpad=0.2)
 
 
 def lattice(

@@ -44,7 +44,7 @@ def shares(
     table = np.zeros((len(names), len(kinds)))
     for name, kind, amount in frame.select(category, part, value).iter_rows():
         if kind in kinds:
-            table[names.index(name), kinds.index(kind)] += amount or 0
+            table[names.index(name), kinds.index(kind)] += amount
     total = table.sum(axis=1, keepdims=True)
     table = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
     left = np.zeros(len(names))
@@ -109,14 +109,8 @@ def _violins(axes: Axes, values: list[np.ndarray], inks: list[str]) -> None:
     # A density needs at least two different values; others are drawn as points.
     spread = [number for number, part in enumerate(values) if len(np.unique(part)) > 1]
     if spread:
-        shapes = axes.violinplot(
-            [values[number] for number in spread],
-            positions=spread,
-            orientation="horizontal",
-            widths=0.8,
-            showextrema=False,
-        )
-        bodies: Any = shapes["bodies"]
+        how: dict[str, Any] = {"orientation": "horizontal", "widths": 0.8, "showextrema": False}
+        bodies: Any = axes.violinplot([values[number] for number in spread], positions=spread, **how)["bodies"]
         for body, number in zip(bodies, spread, strict=True):
             body.set(facecolor=inks[number], edgecolor=inks[number], alpha=0.55)
     for number, part in enumerate(values):

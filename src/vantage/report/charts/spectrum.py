@@ -40,10 +40,8 @@ def spectrum(
 
     need(frame, part, series, column, apart, drawn=value)
     frame = frame.rename({column: "column", apart: "apart"}).with_columns(pl.col(value).fill_null(0.0))
-    names, kinds = (
-        distinct(frame, series),
-        [kind for kind in order if kind in set(frame[part])] or distinct(frame, part),
-    )
+    names, answers = distinct(frame, series), distinct(frame, part)
+    kinds = [kind for kind in order if kind in answers] or answers
     colour = dict(zip(order, colours, strict=True)) if colours else scale_colours(kinds, ordered=False)
     heights = [2.0, 0.42, *[0.42] * (len(names) - 1)]
     listed = 0.2 * len(pins)

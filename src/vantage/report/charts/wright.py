@@ -65,19 +65,15 @@ def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE,
         axes.spines["bottom"].set_visible(False)
         axes.spines["left"].set_visible(axes is all_axes[0])
         axes.tick_params(axis="y", length=3 if axes is all_axes[0] else 0)
-    _name_thresholds(all_axes[-1], steps, 0.03 * (top - bottom))
+    # The two answers that each threshold lies between, at the right margin, moved where two would overlap.
+    last, how = -np.inf, {"va": "center", "fontsize": 7, "color": FAINT, "annotation_clip": False}
+    for name, at in steps.sort("estimate").select("name", "estimate").iter_rows():
+        last = max(at, last + 0.03 * (top - bottom))
+        place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), **how}
+        note(all_axes[-1], short(name.replace("|", " | ")), (1, last), (4, 0), **place)
     all_axes[0].set_ylim(bottom, top)
     all_axes[0].set_ylabel("logits (up: stricter raters, higher items)")
     return figure
-
-
-def _name_thresholds(axes: Axes, steps: pl.DataFrame, apart: float) -> None:
-    """The two answers that each threshold lies between, at the right margin, moved where two would overlap."""
-    last = -np.inf
-    for name, at in steps.sort("estimate").select("name", "estimate").iter_rows():
-        last = max(at, last + apart)
-        how: dict[str, Any] = {"va": "center", "fontsize": 7, "color": FAINT, "annotation_clip": False}
-        note(axes, short(name.replace("|", " | ")), (1, last), (4, 0), xycoords=("axes fraction", "data"), **how)
 
 
 def _limits(known: pl.DataFrame) -> tuple[float, float]:
