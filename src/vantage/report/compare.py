@@ -8,6 +8,7 @@ item adds to the number, which for means is Cohen's d over items.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import hypot
 from pathlib import Path
 from statistics import NormalDist
@@ -24,7 +25,7 @@ from vantage.report.folder import Report, is_report
 from vantage.report.ledger import Claim
 from vantage.report.overview import corpus_report
 from vantage.report.page import value_text
-from vantage.report.parts import Column, Result, Table, cell_text
+from vantage.report.parts import Column, Part, Result, Table, cell_text
 from vantage.report.record import Record, made_at_once
 from vantage.report.references import ALWAYS
 from vantage.report.sentences import Words, statement
@@ -47,9 +48,21 @@ def compare(first: str | Path, second: str | Path, *, seed: int = 0) -> Report:
     settings = _settings([report.record for report in reports], labels)
     sections.append(Written("Options", ["What differs stands first."], [settings]))
     written, findings, ledger = decided(sections)
+    written = [replace(one, parts=[_as_decided(part, ledger) for part in one.parts]) for one in written]
     warnings = list(dict.fromkeys(warning for report in reports for warning in report.result.warnings))
     record = made_at_once("comparison", f"{labels[0]} beside {labels[1]}", options={"folders": [*map(str, folders)]})
     return Report(record, Result(written, findings, warnings, references=ALWAYS, ledger=ledger))
+
+
+def _as_decided(part: Part, ledger: Sequence[Claim]) -> Part:
+    """The table of claims with the intervals that the ledger decided by."""
+    if not isinstance(part, Table) or part.name != "claims":
+        return part
+    ends = {claim.row: (claim.low, claim.high) for claim in ledger if claim.table == "claims"}
+    known = enumerate(part.frame.select("low", "high").iter_rows())
+    lows, highs = zip(*(ends.get(row, alone) for row, alone in known), strict=True)
+    decided_ends = {"low": pl.Series(lows, dtype=pl.Float64), "high": pl.Series(highs, dtype=pl.Float64)}
+    return replace(part, frame=part.frame.with_columns(**decided_ends))
 
 
 def _opened(folder: Path, seed: int) -> tuple[Corpus | None, Report]:
@@ -68,6 +81,7 @@ def _claims(results: Sequence[Result], labels: Sequence[str]) -> Written:
     first, second = ({_key(one): one for one in result.ledger} for result in results)
     joined = {key: _row(claim, second[key]) for key, claim in first.items() if key in second}
     rows = {key: row for key, row in joined.items() if row is not None}
+    rows = dict(sorted(rows.items(), key=lambda one: one[0] not in said))  # those with a sentence first
     title = "How the claims differ"
     text = [f"The ledgers have {counted(len(joined), 'row')} in common."]
     if not rows:
@@ -90,7 +104,7 @@ def _claims(results: Sequence[Result], labels: Sequence[str]) -> Written:
         within=f"{one} and {other} cannot be told apart in {{rows}}",
         result="{estimate}, 95 % CI {low} to {high}{size}",
     )
-    opening = pl.DataFrame([row for key, row in rows.items() if key in said], schema=frame.schema)
+    opening = frame.head(len(rows.keys() & said))
     words, family = Words(by=("of",), table="claims"), "Do the two differ?"
     statements = [(statement(rule, opening, words, family=family), 1)] if len(opening) else []
     return Written(title, text, [Table("claims", caption, frame, columns, shown, ("estimand", "name"))], statements)
