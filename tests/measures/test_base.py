@@ -167,7 +167,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "set-alpha": {"data": simulators.sets(np.random.default_rng(0), 20, 12, 4)},
 }
 NO_INTERVAL = {
-    *("aggregate", "alt-test", "balanced-gain", "competence", "confusion", "opposed-items", "soft-labels"),
+    *("aggregate", "alt-test", "balanced-gain", "competence", "confusion", "soft-labels"),
     "whose-label",
 }
 """Measures whose estimate has no interval, or none in such a table."""

@@ -89,7 +89,7 @@ GOLD = {"item": list(range(25)), "value": [float(n % 3) for n in range(25)]}
 CASES: dict[str, tuple[Estimate, pl.DataFrame, dict[str, Any], int]] = {
     **COEFFICIENTS,
     "split items": (vantage.measures.split_items, one(crowd()), {}, 0),
-    "opposed items": (vantage.measures.opposed_items, crowd().filter(kind="person"), {}, 0),
+    "opposed items": (vantage.measures.split_items, crowd().filter(kind="person"), {"between": "questions"}, 0),
     "distance": (vantage.measures.distance, one(crowd()), {"between": "age", "relabellings": 0}, 0),
     "accuracy": (vantage.measures.accuracy, one(crowd()), {"reference": GOLD, "metric": "accuracy", "by": ()}, 0),
     "accuracy, people": (

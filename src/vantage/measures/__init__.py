@@ -30,7 +30,7 @@ HOMES = {
         "variance.reliability": ["reliability"],
         "variance.rater_quality": ["rater_quality"],
         "aggregation.labels": ["aggregate", "soft_labels", "competence"],
-        "variation.spread": ["entropy", "ambiguity", "split_items", "opposed_items"],
+        "variation.spread": ["entropy", "ambiguity", "split_items"],
         "variation.distances": ["distance"],
         "variation.refusals": ["refusals"],
         "scoring.accuracy": ["accuracy", "confusion"],
@@ -105,6 +105,7 @@ RENAMED = {
     "components": "reliability with show=components",
     "g-study": "reliability by rater with presentations",
     "scott": "fleiss",
+    "opposed-items": "split-items with between=questions",
 }
 """What answers the question of a measure that is gone."""
 

@@ -102,7 +102,7 @@ class Measure:
         usual: By = options.get("by", self.options["by"].default if "by" in self.options else ())
         if "by" in options or "by" not in self.options:
             return usual
-        chosen = options.get("question") is not None or options.get("between") == "question"
+        chosen = options.get("question") is not None or options.get("between") in ("question", "questions")
         return usual if self.pools_questions or chosen else questions_apart(usual, data)
 
     @cached_property
