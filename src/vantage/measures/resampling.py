@@ -29,7 +29,7 @@ from vantage.measures.intervals import (
     percentile,
     weights,
 )
-from vantage.measures.rater_variance import FEW_RATERS, RaterVariance, left_out_together
+from vantage.measures.rater_variance import FEW_RATERS, left_out_together, over_raters
 from vantage.measures.ratings import Floats, Ints
 
 Statistics: TypeAlias = Callable[[Floats], Floats]
@@ -89,11 +89,11 @@ class Resampling(Bootstrap):
         tables = without() if without is not None and self.ci in ("raters", "both") else []
         if self.ci in ("raters", "both") and len(tables) < 3:
             return none
-        over_raters: Sequence[RaterVariance | None] = [None] * len(estimates)
+        of_raters: list[Spread | None] = []
         if self.ci in ("raters", "both"):
-            over_raters = RaterVariance.of_tables(tables, units, self.seed, within)
+            of_raters = over_raters(tables, units, self.seed, within)
         if self.ci == "raters":
-            spreads: list[Spread | None] = [None if variance is None else variance.spread for variance in over_raters]
+            spreads = of_raters
         else:
             sources = self.item_sources
             together = None if sources is None or items is None else sources.codes(items)
@@ -108,10 +108,7 @@ class Resampling(Bootstrap):
                 ]
             spreads = [Spread.without(column, limit) for column, limit in zip(left_out.T, within, strict=True)]
         if self.ci == "both":
-            spreads = [
-                None if spread is None or variance is None else spread.plus(variance.spread, variance.noise)
-                for spread, variance in zip(spreads, over_raters, strict=True)
-            ]
+            spreads = [spread and spread.plus(other) for spread, other in zip(spreads, of_raters, strict=True)]
         return [
             interval(estimate, spread, self.confidence, limit)
             for estimate, spread, limit in zip(estimates, spreads, within, strict=True)
