@@ -1,8 +1,8 @@
 """Measures: pure functions from judgments to a small table, with `by=` for groups and intervals.
 
 Every measure takes a corpus, a Polars frame or plain arrays (see `ratings`), and may import scales,
-instruments and corpora, never raters, studies or reports. To add one: write the formula on a `Ratings`
-in the module of its family, decorate the public function with `@measure`, list it in `HOMES`, and test it
+instruments and corpora, never raters, studies or reports. To add one: write the formula in
+the module of its family, decorate the public function with `@measure`, list it in `HOMES`, and test it
 against a published value, a brute-force definition and a peer.
 """
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+import polars as pl
 
 from vantage.measures.intervals import Bootstrap, Limits, Spread, interval
-from vantage.measures.ratings import Floats, Group, Named, canonical
+from vantage.measures.ratings import Floats, Named, canonical
 from vantage.measures.resampling import per_item
 from vantage.measures.variance.variances import VarianceDesign, interval_of, shares, variance_draws
 
@@ -29,14 +30,14 @@ class OneRater:
     """The reliability where everything is judged by the same raters, so that bias does not matter."""
 
     @classmethod
-    def of(cls, group: Group, how: Bootstrap, *, same_raters: bool = False) -> OneRater:
+    def of(cls, answered: pl.DataFrame, how: Bootstrap, *, same_raters: bool = False) -> OneRater:
         """Over items by leaving them out, over raters or both from draws of the variance components.
 
         With `same_raters` the interval is that of the reliability without raters' bias.
         """
-        sums = _item_sums(canonical(group.frame))
+        sums = _item_sums(canonical(answered))
         one = float(np.maximum(one_way_reliability(sums.sum(axis=0)[None])[0], 0.0))
-        design = VarianceDesign.of(group.frame)
+        design = VarianceDesign.of(answered)
         variances, consistent = design.variances, None
         if apart := bool(np.isfinite(variances).all()) and np.isfinite(one):
             item, _, *error = variances.tolist()
