@@ -94,11 +94,6 @@ class Counts:
         """How many answers there are."""
         return int((self.multiplicity * self.answers).sum())
 
-    @property
-    def weight(self) -> Floats:
-        """The weights of the sample itself: one resample that draws every unit once."""
-        return self.multiplicity[None, :].astype(np.float64)
-
     def paired(self) -> Counts:
         """The units with at least two answers."""
         several = self.answers >= 2

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -34,16 +33,6 @@ from vantage.measures.ratings import Floats, Ints
 
 Statistics: TypeAlias = Callable[[Floats], Floats]
 """From weights of items, one row per resample, to one column per statistic."""
-KEPT: Final = 2**20
-"""Draws of as many weights are kept for the next statistic of as many units."""
-
-
-@lru_cache(maxsize=4)
-def _kept(units: int, resamples: int, seed: int) -> tuple[Floats, ...]:
-    drawn = tuple(weights(units, resamples, seed))
-    for block in drawn:
-        block.setflags(write=False)
-    return drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +46,7 @@ class Resampling(Bootstrap):
 
     def draws(self, units: int) -> Iterator[Floats]:
         """Blocks of resampling weights over `units`."""
-        yield from (_kept if units * self.resamples <= KEPT else weights)(units, self.resamples, self.seed)
+        yield from weights(units, self.resamples, self.seed)
 
     def of_sums(
         self, sums: Floats, statistic: Statistic, limits: Limits = LIMITS, items: pl.Series | None = None

@@ -197,7 +197,7 @@ class JoinedJudgments:
         def reach(items: float) -> float:
             alone = Spread(items, n - 1)
             spread = alone.plus(of_raters) or alone
-            return student(spread.freedom, self.options.get("confidence", 0.95)) * spread.variance**0.5
+            return float(student(spread.freedom, self.options.get("confidence", 0.95)) * spread.variance**0.5)
 
         return reach(left) / reach(alone) if alone > 0 else 1.0
 
