@@ -61,6 +61,9 @@ SAMPLED: Final = (
     "some raters answered an item more than once, and the model takes these answers for independent ones "
     "(keep one sample for intervals and tests that hold)"
 )
+SPREAD_OUT: Final = (
+    "there are fewer than 20 answers for each parameter of the model, which spreads severities a tenth or more too far"
+)
 TOGETHER: Final = "several raters are scored together (group by rater to tell them apart)"
 """Notes on estimates that may answer another question than the one that was meant."""
 OPTED_OUT: Final = ~pl.col("status").cast(pl.String).is_in(NO_OPT_OUTS)
