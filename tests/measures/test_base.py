@@ -207,7 +207,7 @@ def test_a_default_over_less_than_both_says_why(name: str) -> None:
 
 
 def test_an_interval_that_a_measure_does_not_have_is_refused() -> None:
-    for name in ("correlate", "calibration", "panel"):
+    for name in ("calibration", "panel"):
         with pytest.raises(InputError, match="there is no interval over 'raters'"):
             registry()[name].function(_judged(), ci="raters", **OPTIONS["panel"] if name == "panel" else {})
 

@@ -253,10 +253,10 @@ def split_items(
     by: By = (),
     between: Literal["raters", "questions"] = "raters",
     share: float = 0.25,
-    neutral: float | None = None,
     aggregate: Literal["mean", "median", "votes"] = "mean",
     rounding: Rounding = "none",
     beyond: float = 0.0,
+    neutral: float | None = None,
     per: Per = "mean",
     **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
