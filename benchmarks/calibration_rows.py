@@ -129,8 +129,8 @@ def _correlate(frame: pl.DataFrame, design: Design, seed: int, ci: str) -> Row |
 
 def _opposed(frame: pl.DataFrame, design: Design, seed: int, ci: Any) -> Row | None:
     data = _two_questions(frame, design, seed)
-    options: dict[str, Any] = {"neutral": design.neutral, "resamples": RESAMPLES}
-    return _first(measures.opposed_items(data, by=(), ci=ci, seed=seed, **options))
+    options: dict[str, Any] = {"between": "questions", "neutral": design.neutral, "resamples": RESAMPLES}
+    return _first(measures.split_items(data, by=(), ci=ci, seed=seed, **options))
 
 
 def _ranks(frame: pl.DataFrame, design: Design, seed: int, ci: Any) -> Row | None:
@@ -189,7 +189,7 @@ INTERVALS: Final[dict[str, Rows]] = {
     "opt-outs": _of(measures.opt_outs, lambda f: _opted_out(f, "not_mentioned")),
     "refusals": _of(measures.refusals, lambda f: _opted_out(f, "refused"), by=()),
     "split-items": _of(measures.split_items),
-    "opposed-items": _opposed,
+    "split-items, questions": _opposed,
     "aggregate, bands": _of(measures.aggregate, method="signs", ties="neutral", per="band", where={"band": "low"}),
     "distance": _of(measures.distance, lambda f: people(f, "group"), between="group", relabellings=1),
     "accuracy, mae": _of_model(measures.accuracy, raters=[MODEL], reference="mean", metric="mae"),
