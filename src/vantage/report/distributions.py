@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -20,8 +21,8 @@ from vantage.scales import show_code
 PEOPLE: Final = "people"
 EVERYONE: Final = "all raters"
 CHOSEN: Final = "chosen raters"
-BINS: Final = 11
-"""Answers of a continuous scale are counted in so many equal parts."""
+BINS: Final = 10
+"""Answers on a slider are counted in so many equal parts."""
 GROUPS: Final = 8
 """At most so many groups have a picture of their own; other raters with most judgments come first."""
 PARTS: Final = 12
@@ -101,7 +102,7 @@ class AnswerCounts:
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
         shares = np.empty((0, len(members), len(codes)))
-        if chances and question.scale.options and (spread := _have(rows["probabilities"], len(codes))).any():
+        if chances and not question.scale.slides and (spread := _have(rows["probabilities"], len(codes))).any():
             shares = _mean_distribution(
                 rows["probabilities"].filter(spread), place[spread], who[spread], members, shape
             )
@@ -193,7 +194,7 @@ def shares_of(answers: pl.DataFrame, question: Question) -> list[pl.Series]:
     codes = answers_of(question)[0]
     shares = np.eye(len(codes))[answer_places(answers["value"].to_numpy(), question, codes)]
     value = answers["value"].to_numpy().copy()
-    if "probabilities" in answers.columns and question.scale.options:
+    if "probabilities" in answers.columns and not question.scale.slides:
         there = _have(answers["probabilities"], len(codes))
         given = _chances(answers["probabilities"].filter(there), len(codes))
         shares[there], value[there] = given, given @ codes
@@ -228,9 +229,10 @@ def trait_groups(corpus: Corpus, trait: str) -> Members:
     groups: list[tuple[str, pl.Series]] = []
     if scale.level == "numeric":
         number, below = column.cast(pl.Float64), -np.inf
-        for top in sorted({number.quantile(share, "lower") for share in (1 / 3, 2 / 3, 1)} - {None}):
+        thirds = [number.quantile(share, "lower") for share in (1 / 3, 2 / 3, 1)]
+        for top in sorted({float(end) for end in thirds if end is not None}):
             mine = (number > below) & (number <= top)
-            low, below = number.filter(mine).min(), top
+            low, below = float(number.filter(mine).to_numpy().min()), top
             groups.append((f"{low:g} to {top:g}" if low != top else f"{top:g}", mine))
     else:
         text = column.cast(pl.String)
@@ -242,16 +244,16 @@ def trait_groups(corpus: Corpus, trait: str) -> Members:
 
 
 def answers_of(question: Question) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """Codes, names and short names of the answers to a question; of equal parts on a continuous scale."""
+    """Codes, names and short names of the answers to a question; of equal parts of what slides."""
     scale = question.scale
-    if scale.options:
+    if not scale.slides:
         names = tuple(option.name for option in scale.options)
         return np.array(scale.codes), names, tuple(map(show_code, scale.codes)) if scale.ordered else names
     low, high = scale.ends
     edges = np.linspace(low, high, BINS + 1)
-    middles = (edges[:-1] + edges[1:]) / 2
-    names = tuple(show_code(round(float(middle), 2)) for middle in middles)
-    return middles, names, names
+    ends = [show_code(round(float(edge), 2)) for edge in edges]
+    names = tuple(f"{one} to {other}" for one, other in pairwise(ends))
+    return (edges[:-1] + edges[1:]) / 2, names, names
 
 
 def counted_answers(corpus: Corpus) -> Iterator[tuple[Question, AnswerCounts]]:
@@ -264,10 +266,12 @@ def counted_answers(corpus: Corpus) -> Iterator[tuple[Question, AnswerCounts]]:
 
 
 def text_of_items(corpus: Corpus) -> dict[str, str]:
-    """The text of each item, with its target where it has one."""
+    """The text of each item that is not `hidden`, with its target where it has one."""
     items = corpus.with_texts().items
     if "text" not in items.columns:
         return {}
+    if items.schema.get("hidden") == pl.Boolean:
+        items = items.filter(~pl.col("hidden").fill_null(value=False))
     text = pl.col("text").fill_null(pl.col("item")).cast(pl.String)
     if "target" in items.columns:
         about = pl.format("{} [about {}]", text, pl.col("target").cast(pl.String))
@@ -284,7 +288,7 @@ def answer_mark(question: Question, values: Floats) -> Mark:
 def answer_places(value: Floats, question: Question, codes: Floats) -> Ints:
     """The answer, or the part of a continuous scale, that each value is; of those missing, the first."""
     filled = np.nan_to_num(value)
-    if question.scale.options:
+    if not question.scale.slides:
         order = np.argsort(codes)
         return np.asarray(order[np.clip(np.searchsorted(codes[order], filled), 0, len(codes) - 1)])
     low, high = question.scale.ends

@@ -13,6 +13,7 @@ from vantage.instruments import Question
 from vantage.measures.ratings import Ints
 from vantage.measures.relations.groups import OTHERS
 from vantage.measures.relations.groups import groups as analysed
+from vantage.report.cases import label
 from vantage.report.cells import counted, shortened
 from vantage.report.distributions import AnswerCounts, answers_of, text_of_items, trait_groups
 from vantage.report.engine import Analysis, there
@@ -52,16 +53,18 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
         (pl.col(name) if name in frame.columns else pl.lit(None, kind)).alias(name)
         for name, kind in {"option": pl.String, "low": pl.Float64, "high": pl.Float64, "df": pl.Float64}.items()
     )
-    option = pl.format("“{}”", "option")
+    # Of two options the differences are those of the second one.
+    binary = [one for one in people.questions if not one.scale.ordered and len(one.scale.codes) == 2]
+    second = {one.id: label(people, one.id, max(one.scale.codes)) for one in binary}
+    last = pl.col("question").replace_strict(second, default=None, return_dtype=pl.String)
+    option = pl.format("“{}”", pl.coalesce("option", last))
     # Of more than two options each has a row, which its question alone does not name.
     several = pl.col("option").n_unique().over("question") > 1
     # One of two groups says everything that the other one says.
     mirrored = (pl.col("row") == "group") & (pl.col("versus") != OTHERS) & (pl.col("group") > pl.col("versus"))
     asked = pl.col("row").is_in(["group", "trend", "slope"]) & pl.col("p").is_not_null() & ~mirrored
     verbs = {
-        name: pl.when(pl.col("option").is_null())
-        .then(pl.lit(f"give {size} answers"))
-        .otherwise(pl.format("choose {} {} often", option, pl.lit(often)))
+        name: pl.coalesce(pl.format("choose {} {} often", option, pl.lit(often)), pl.lit(f"give {size} answers"))
         for name, size, often in (("more", "higher", "more"), ("less", "lower", "less"))
     }
     return frame.with_columns(
@@ -69,7 +72,7 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
         pl.when(asked).then("estimate").alias("tested"),
         *(_named(name) for name in ("higher", "lower")),
         pl.when(pl.col("row") != "missing").then("group").otherwise(pl.lit("not known")).alias("group"),
-        about=pl.when(several).then(pl.format("{}: {}", "question", "option")).otherwise("question"),
+        about=pl.when(several).then(pl.format("{}: {}", "question", option)).otherwise("question"),
         **verbs,
     )
 

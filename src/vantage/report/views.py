@@ -28,6 +28,8 @@ from vantage.report.parts import ALONE, Figure, Part, Table, says_something
 from vantage.report.sentences import Statement, Words, statement
 
 _bundled = cache(Document.bundled)
+DIGITS: Final = 9
+"""Numbers that are alike in so many digits after the point are the same."""
 OVER: Final = {name: name for name in ("items", "raters", "runs", "texts", "users")} | {"both": "items and raters"}
 """What an interval is over, in words."""
 
@@ -110,6 +112,7 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     The ends of single intervals stay under their names with `_alone` behind, for the files.
     """
     compared = [claim for claim in claims if claim.rule.startswith("against") and claim.p_family is not None]
+    compared += _turned(frame, compared)
     several = [one for one in compared if (one.low, one.high, one.p_family) != (one.low_alone, one.high_alone, one.p)]
     if not several:
         return frame, view
@@ -126,9 +129,30 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     shown = list(dict.fromkeys("p_family" if name in ("p", "p_adjusted") else name for name in view.show))
     many = {round((one.p_family or 0.0) / one.p) for one in compared if one.p and (one.p_family or 1.0) < 1}
     count = f" {max(many)}" if len(many) == 1 and max(many) > 1 else ""
-    note = f"Intervals and corrected p values hold for all{count} comparisons of the same research question at once."
+    note = f"Intervals and corrected p values hold for all{count} comparisons of the same research question at once"
+    ends_of = {claim.columns[1] for claim in several} & {*frame.columns}
+    known = {row for name in ends_of for row, end in enumerate(frame[name]) if end is not None}
+    untested = known - {claim.row for claim in compared}
+    note += "; an interval without a p value was not tested and holds alone." if untested else "."
     columns = {**view.columns, "p_family": Column("p (corrected)", digits=3, chance=True)}
     return frame, replace(view, columns=columns, show=shown, notes=[*view.notes, note])
+
+
+def _turned(frame: pl.DataFrame, compared: Sequence[Claim]) -> list[Claim]:
+    """What a claim says of the row that is its own turned round, such as the second of two groups."""
+    sides = {
+        (one.question, one.columns[1:], round(-one.high_alone, DIGITS), round(-one.low_alone, DIGITS)): one
+        for one in compared
+        if one.low_alone is not None and one.high_alone is not None
+    }
+    known, turned = {one.row for one in compared}, []
+    asked = frame["question"] if "question" in frame.columns else pl.repeat("", len(frame), eager=True)
+    for columns in {columns for _, columns, _, _ in sides if {*columns} <= {*frame.columns}}:
+        for row, (question, low, high) in enumerate(zip(asked, *frame.select(columns), strict=True)):
+            ends = () if row in known or None in (low, high) else (round(low, DIGITS), round(high, DIGITS))
+            if one := sides.get((str(question or ""), columns, *ends)):
+                turned.append(replace(one, row=row, low=-one.high, high=-one.low, low_alone=low, high_alone=high))
+    return turned
 
 
 def _table(frame: pl.DataFrame, view: View, name: str, caption: str, by: Sequence[str], keys: Sequence[str]) -> Table:
@@ -137,7 +161,11 @@ def _table(frame: pl.DataFrame, view: View, name: str, caption: str, by: Sequenc
     known = [column for column in known if column != "reason" or not only_reason(frame)]
     options = used_options(frame)
     differ = ["over"] if "low" in known and len(_targets(frame, options)) > 1 else []
-    shown = [column for column in dict.fromkeys([*by, *view.show, *differ]) if column in known] if view.show else []
+    # The caption says what all intervals are over, and of which level all estimates are.
+    said = {"over"} if " over " in caption and not differ else set()
+    said |= {"level"} if f"({options.get('level')} level)" in caption else set()
+    listed = [column for column in dict.fromkeys([*by, *view.show, *differ]) if column in known and column not in said]
+    shown = listed if view.show else []
     names = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
     keyed = [column for column in dict.fromkeys(names) if column in frame.columns]
     return Table(name, caption, frame, columns, shown, keyed, view.notes)
