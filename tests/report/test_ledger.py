@@ -91,7 +91,7 @@ def test_a_test_that_sees_nothing_and_units_that_are_all_alike_leave_no_contradi
     alike = pl.DataFrame([{"of": name, "estimate": 1.0, "low": 1.0, "high": 1.0} for name in "xyz"])
     ranked = Extremes(most="Best: {rows}", alike="It is not clear which is best ({range})")
     (finding,) = decide([statement(ranked, alike, Words(("of",)))])[0]
-    assert finding.text == "It is not clear which is best (1.00 to 1.00)."
+    assert finding.text == "It is not clear which is best (1.00 each)."
 
 
 def simulated(seed: int, effect: float = 0.0) -> list[Claim]:
@@ -193,8 +193,8 @@ def test_a_rater_that_never_reads_is_not_said_to_do_better_than_one() -> None:
     asked = statement(rules[0], pl.DataFrame(rows), Words(columns=entry.shown, table="t"), family=family)
     better, no_better = (finding.text for finding in decide([asked])[0])
     assert better == (
-        "On hate, better than a rater that never reads: good (accuracy: 80 % of the way to a person, "
-        "95 % CI 50 % to 110 %)."
+        "On hate, better than a rater that never reads: good (accuracy: +80 % of the way to a person, "
+        "95 % CI +50 % to +110 %)."
     )
     assert no_better.startswith(
         "On hate, not shown to be better than a rater that never reads: blind (accuracy: 0 % of the way"
