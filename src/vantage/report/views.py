@@ -140,18 +140,20 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
 
 def _turned(frame: pl.DataFrame, compared: Sequence[Claim]) -> list[Claim]:
     """What a claim says of the row that is its own turned round, such as the second of two groups."""
-    sides = {
-        (one.question, one.columns[1:], round(-one.high_alone, DIGITS), round(-one.low_alone, DIGITS)): one
-        for one in compared
-        if one.low_alone is not None and one.high_alone is not None
-    }
+    sides: dict[tuple[Any, ...], Claim] = {}
+    for one in compared:
+        if one.low is None or one.high is None or one.low_alone is None or one.high_alone is None:
+            continue
+        low, high = -one.high_alone, -one.low_alone
+        key = (one.question, tuple(one.columns[1:]), round(low, DIGITS), round(high, DIGITS))
+        sides[key] = replace(one, low=-one.high, high=-one.low, low_alone=low, high_alone=high)
     known, turned = {one.row for one in compared}, []
     asked = frame["question"] if "question" in frame.columns else pl.repeat("", len(frame), eager=True)
-    for columns in {columns for _, columns, _, _ in sides if {*columns} <= {*frame.columns}}:
-        for row, (question, low, high) in enumerate(zip(asked, *frame.select(columns), strict=True)):
-            ends = () if row in known or None in (low, high) else (round(low, DIGITS), round(high, DIGITS))
-            if one := sides.get((str(question or ""), columns, *ends)):
-                turned.append(replace(one, row=row, low=-one.high, high=-one.low, low_alone=low, high_alone=high))
+    for columns in {columns for _, columns, *_ in sides if {*columns} <= {*frame.columns}}:
+        for row, (question, *ends) in enumerate(zip(asked, *frame.select(columns), strict=True)):
+            alone = [] if row in known or None in ends else [round(end, DIGITS) for end in ends]
+            if (other := sides.get((str(question or ""), columns, *alone))) is not None:
+                turned.append(replace(other, row=row))
     return turned
 
 
@@ -161,14 +163,14 @@ def _table(frame: pl.DataFrame, view: View, name: str, caption: str, by: Sequenc
     known = [column for column in known if column != "reason" or not only_reason(frame)]
     options = used_options(frame)
     differ = ["over"] if "low" in known and len(_targets(frame, options)) > 1 else []
+    shown = [column for column in dict.fromkeys([*by, *view.show, *differ]) if column in known] if view.show else []
+    names = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
+    keyed = [column for column in dict.fromkeys(names) if column in frame.columns]
+    table = Table(name, caption, frame, columns, shown, keyed, view.notes)
     # The caption says what all intervals are over, and of which level all estimates are.
     said = {"over"} if " over " in caption and not differ else set()
     said |= {"level"} if f"({options.get('level')} level)" in caption else set()
-    listed = [column for column in dict.fromkeys([*by, *view.show, *differ]) if column in known and column not in said]
-    shown = listed if view.show else []
-    names = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
-    keyed = [column for column in dict.fromkeys(names) if column in frame.columns]
-    return Table(name, caption, frame, columns, shown, keyed, view.notes)
+    return replace(table, shown=[one.column for one in table.heads() if one.column not in said]) if said else table
 
 
 def option_words(value: Any) -> str:
