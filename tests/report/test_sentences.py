@@ -232,3 +232,10 @@ def test_two_of_two_are_not_shown_to_be_more_than_none_of_two() -> None:
     clear = frame.with_columns(low=pl.Series([0.9, 0.0, 0.0]), high=pl.Series([1.0, 0.1, 0.1]))
     (found,) = decide([statement(rule, clear, Words(("group",)))])[0]
     assert found.text == "a (1.00, 95 % CI 0.90 to 1.00) most."
+
+
+def test_the_end_of_an_interval_that_leaves_out_the_reference_is_not_rounded_onto_it() -> None:
+    frame = pl.DataFrame({"estimate": [-0.0364], "low": [-0.0692], "high": [-0.0036]})
+    rule = Against(0.0, above="Above", below="Below chance")
+    [[finding]] = decide([statement(rule, frame, Words(symbol="α"))])
+    assert finding.text == "Below chance (α = −0.04, 95 % CI −0.069 to −0.004)."

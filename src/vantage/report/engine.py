@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from string import Formatter
 from typing import Any, Final, Self, TypeVar
@@ -124,8 +124,8 @@ class Written:
     ) -> Self:
         """A section of one result: its table, without columns that only sentences name, and its sentences."""
         said = present(frame, view, name=name, table=False, **how).statements
-        table = present(frame.drop(hidden), view, name=name, says=(), **how)
-        return cls(title, [], [table], [(statement, rank) for statement in said])
+        shown = replace(present(frame.drop(hidden), view, name=name, says=(), **how), statements=said)
+        return cls(title, [], [shown], [(statement, rank) for statement in said])
 
 
 @dataclass

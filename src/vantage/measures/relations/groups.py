@@ -134,10 +134,8 @@ def analysed(
     if values is not None or column in PLAIN:
         scale = TraitScale("nominal")
     question = part.scale()
-    unordered = question is not None and not question.ordered
-    # Of two options, one says everything that the other one says.
-    options = [] if question is None else question.codes[-1:] if len(question.codes) == 2 else question.codes
-    for option in options if unordered else [None]:
+    nominal = question is not None and not question.ordered and len(question.codes) != 2
+    for option in question.codes if nominal and question is not None else [None]:
         one = frame if option is None else frame.with_columns(value=(pl.col("value") == option).cast(pl.Float64))
         of_option = {} if option is None or question is None else {"option": _called(question, option)}
         asked = GroupAnalysis.of(one, column, scale, given=given, sources=sources, over=over, confidence=confidence)
@@ -251,10 +249,6 @@ class GroupAnalysis:
         if self.number is not None:
             return np.array([self.frame["rater"].n_unique()])
         return self.comparison.sizes(self._unit or "item")
-
-    @property
-    def _whose(self) -> str:
-        return "items" if self._unit in ("item", "source") else "raters"
 
     @cached_property
     def problem(self) -> str | None:
@@ -381,20 +375,24 @@ class GroupAnalysis:
         linear = steps - np.average(steps, weights=size)
         bent = linear**2 - np.average(linear**2, weights=size)
         bent = bent - linear * (size * linear * bent).sum() / (size * linear**2).sum()
-        ends = {"higher": f"{self._whose} in higher groups", "lower": f"{self._whose} in lower groups"}
         for name, shape in (("trend", linear), ("shape", bent)):
             if (size * shape**2).sum() < 1e-9:
                 continue
             weights = np.zeros(len(self.levels))
             weights[order] = size * shape / (size * shape**2).sum()
             row = {"row": name, "group": "per step" if name == "trend" else "bend", "versus": None}
-            yield {**row, **counts(self.frame, self.asked), **ends, **self._tested(weights)}
+            yield {**row, **counts(self.frame, self.asked), **self._ends, **self._tested(weights)}
 
     def _slope(self) -> dict[str, Any]:
         """The change of the answers with a number."""
         row = {"row": "slope", "group": f"per {self.step:g}", "versus": None, "mean": self.frame["value"].mean()}
-        row |= {"higher": f"{self._whose} of higher {self.column}", "lower": f"{self._whose} of lower {self.column}"}
-        return {**row, **counts(self.frame, self.asked), **self._tested(np.array([0.0, 1.0]))}
+        return {**row, **counts(self.frame, self.asked), **self._ends, **self._tested(np.array([0.0, 1.0]))}
+
+    @property
+    def _ends(self) -> dict[str, str]:
+        """Who stands at the two ends of a trend or a slope, in words."""
+        whose = "items" if self._unit in ("item", "source") else "raters"
+        return {end: f"{whose} of {end} {self.column}" for end in ("higher", "lower")}
 
     def _tested(self, weights: Floats) -> dict[str, Any]:
         """A trend or a slope, with a test where there are units enough."""
