@@ -87,7 +87,8 @@ def robust(
     """
     universe = default_universe(conclusion, corpus) if universe is None else universe
     part = conclusion.part(corpus)
-    blocks = Blocks.of(part, conclusion.options.get("between"), seed, conclusion.judgments(part), corpus)
+    between = conclusion.options.get("between")
+    blocks = Blocks.of(part, between, seed, conclusion.judgments(part, [between] if between else []), corpus)
     specifications, excluded = universe.specifications(most, seed)
     # What no alternative selects by is selected once for all.
     varied = {column for own in universe.choices.values() for one in own.values() for column in one.where}

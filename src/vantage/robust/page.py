@@ -96,7 +96,7 @@ def sentences(made: Multiverse) -> list[str]:
         said[1] = (
             f"If no specification differed from {reference:g}, {unlikely} (joint p "
             f"{p if p.startswith('<') else f'= {p}'}, {joint.blocks} blocks of {joint.unit}). Some specification would "
-            f"then be significant in {_share(joint.any_null)} of corpora, and in 5 % of corpora more than "
+            f"then be significant in {_share(joint.any_null)} of corpora, and in 5 % of corpora at least "
             f"{_share(joint.share_null)} of them; here {_share(joint.share)} are, by blocks."
         )
     rows = made.overturned.to_dicts()

@@ -84,14 +84,17 @@ def points(
             name_rows(axes, rows, 0.6)
         else:
             axes.tick_params(axis="y", length=0)
-    figure.supxlabel(short(label or ("" if panel else value)), fontsize=8.5)
+    named = short(label or ("" if panel else value))
+    figure.supxlabel(named, fontsize=8.5)
     if limits:
         # A little more, so that a marker at an end is not cut.
         room = 0.015 * (limits[1] - limits[0])
         all_axes[0].set_xlim(limits[0] - room, limits[1] + room)
     if len(several) > 1 or expected:
         handles, labels = all_axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
+        # Below the axes their name and the legend would lie on each other.
+        place = "outside upper center" if named else "outside lower center"
+        figure.legend(handles, labels, loc=place, ncols=min(len(labels), 4))
     return figure
 
 
