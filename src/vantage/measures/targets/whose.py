@@ -33,6 +33,8 @@ SEEN: Final = 0.05
 AT_ONCE: Final = 2**23
 """How many shares are held at a time."""
 
+SHOWN: Final = ("item", "target", "rater", "effective", "items", "changed", "expected", "raters_label", "label",
+                "depends", "answer", "raw", "estimate", "floor", "skill", "p_adjusted", "reason")  # fmt: skip
 VIEW: Final = View(
     "Whose label",
     columns={
@@ -44,25 +46,7 @@ VIEW: Final = View(
         "effective": Column("worth raters", digits=0),
         "skill": Column(percent=True, digits=0),
     },
-    show=(
-        "item",
-        "target",
-        "rater",
-        "effective",
-        "items",
-        "changed",
-        "expected",
-        "raters_label",
-        "label",
-        "depends",
-        "answer",
-        "raw",
-        "estimate",
-        "floor",
-        "skill",
-        "p_adjusted",
-        "reason",
-    ),
+    show=SHOWN,
     chart="points",
     chart_options={
         "category": "target",
