@@ -196,7 +196,8 @@ class _Tally:
 
     def _answered(self, weight: Floats) -> Ints:
         """How many people of a target answered each unit."""
-        return np.asarray(self.given.sign() @ (weight > 0)).reshape(len(self.units), -1).sum(axis=1).astype(np.int64)
+        people = np.asarray(self.given.sign() @ (weight > 0), dtype=np.int64)
+        return np.asarray(people.reshape(len(self.units), -1).sum(axis=1))
 
     @cached_property
     def shown(self) -> dict[str, NDArray[np.bool_]]:
