@@ -94,10 +94,16 @@ def unanimous_items(analysis: Analysis) -> pl.DataFrame:
     return pl.concat([by_question, total], how="vertical_relaxed").with_columns(share)
 
 
+@lru_cache(maxsize=1)
 def rulers(analysis: Analysis) -> list[Part | str] | None:
     """The Wright map of each question: annotators, whoever else judged, and pairs on one scale."""
-    asked = set(analysis.corpus.judgments.drop_nulls("value")["question"])
-    return wright_maps(analysis.corpus, [question for question in QUESTIONS if question in asked])
+    return wright_maps(analysis.corpus, judged_questions(analysis))
+
+
+def judged_questions(analysis: Analysis) -> list[str]:
+    """The questions that somebody answered."""
+    answered = set(analysis.corpus.judgments.drop_nulls("value")["question"])
+    return [question for question in QUESTIONS if question in answered]
 
 
 def score_counts(analysis: Analysis) -> pl.DataFrame:
