@@ -60,10 +60,15 @@ class Words:
 
     def shown(self, row: Row, name: str) -> str:
         """A value of a row, as its column shows it; floats with two digits unless the column says otherwise."""
-        how, value = self.columns.get(name, Column()), row[name] if name in row else self.values[name]
+        how, value = self.column(name), row[name] if name in row else self.values[name]
         if isinstance(value, float) and how.digits is None and not how.percent:
             how = Column(digits=2, signed=how.signed, chance=how.chance or name == "p" or name.startswith("p_"))
         return cell_text(how, value)
+
+    def column(self, name: str) -> Column:
+        """How a column is shown; the ends of an interval as their estimate, where nothing else is said."""
+        within = (one for one in self.columns.values() if name in (one.interval or ()))
+        return self.columns.get(name) or next(within, Column())
 
     def filled(self, phrase: str, row: Row, **further: str) -> str:
         """A phrase with the columns of a row in their places."""
@@ -244,7 +249,7 @@ def _ranked(rule: Extremes, rows: Sequence[Row], words: Words, claims: Sequence[
         known = [one for one in among if one.get(rule.value) is not None]
         if first.verdict == "alike" and rule.alike:
             ends_of = (min(float(one[rule.value]) for one in known), row[rule.value])
-            span = " to ".join(words.shown({rule.value: end}, rule.value) for end in ends_of)
+            span = " to ".join(dict.fromkeys(words.shown({rule.value: end}, rule.value) for end in ends_of))
             text = words.filled(_OPTIONAL.sub(r"\1", rule.alike), row, range=span)
             lead = "" if first.seen is None else f"; a lead of {_size(first.seen, rule, words)} would have been seen"
             findings.append(_finding(f"{text.removesuffix('.')}{lead}", *ends))

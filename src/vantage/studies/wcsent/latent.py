@@ -40,7 +40,7 @@ def scale_points(analysis: Analysis) -> pl.DataFrame:
     found = [frame.filter(facet="threshold").with_columns(question=pl.lit(of)) for of, frame in drawn.items()]
     steps = pl.concat(there(found or None)).select("question", "estimate", threshold="name")
     step = pl.col("estimate") - pl.col("estimate").shift().over("question")
-    point = pl.col("threshold").str.split("|").list.first()
+    point = pl.col("threshold").str.split("|").list.first().str.replace("-", "−", literal=True)
     reason = pl.format("below the threshold before it: {} is never the likeliest answer", point)
     return steps.with_columns(step=step, point=point, never=step < 0, reason=pl.when(step < 0).then(reason))
 

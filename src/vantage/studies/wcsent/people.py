@@ -179,8 +179,8 @@ def properties(analysis: WarmthAnalysis) -> pl.DataFrame:
 
     Stance is known of pairs whose target is that of SemEval; there the target is held constant.
     """
-    people, kind = analysis.people, pl.when(pl.col("target").is_in(PERSONS)).then(pl.lit("person"))
-    items = people.items.with_columns(kind.otherwise(pl.lit("group")).alias("target_type"))
+    people, kind = analysis.people, pl.when(pl.col("target").is_in(PERSONS)).then(pl.lit("persons"))
+    items = people.items.with_columns(kind.otherwise(pl.lit("groups")).alias("target_type"))
     models = {"target_type": ["target_type"]}
     if analysis.options.stance:
         items = items.drop("stance", strict=False).join(joined(analysis).select("item", "stance"), on="item")
