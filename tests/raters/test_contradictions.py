@@ -79,6 +79,7 @@ def changed(name: str, guidelines: str) -> Instrument:
         ("irony", "Decide as most readers would.", "zero-shot", "Age: 30.", "", "“most readers”"),
         ("sarcasm", 'Where both fit, "ambiguous" is right.', "zero-shot", "", "optout=hidden", "“ambiguous”"),
         ("irony", "Rate it and say why.", "scoring", "", "", "“say why”"),
+        ("irony", "Rate it. Say why in a sentence.", "reasoning", "", "", "“Say why in a sentence”, and its form"),
     ],
 )
 def test_what_is_written_out_is_noticed(
