@@ -79,7 +79,6 @@ def changed(name: str, guidelines: str) -> Instrument:
         ("irony", "Decide as most readers would.", "zero-shot", "Age: 30.", "", "“most readers”"),
         ("sarcasm", 'Where both fit, "ambiguous" is right.', "zero-shot", "", "optout=hidden", "“ambiguous”"),
         ("irony", "Rate it and say why.", "scoring", "", "", "“say why”"),
-        ("irony", "Rate it. Say why in a sentence.", "reasoning", "", "", "“Say why in a sentence”, and its form"),
     ],
 )
 def test_what_is_written_out_is_noticed(
@@ -93,6 +92,12 @@ def test_what_is_written_out_is_noticed(
     assert sentence in note
     plain = Prompter(instrument, Style.parse("reasoning"))
     assert contradictions(plain, [instrument.questions[0]]) == []
+
+
+def test_guidelines_do_not_say_how_long_reasons_are_where_the_form_does() -> None:
+    instrument = changed("irony", "Rate it. Say why in a sentence or two.")
+    (note,) = contradictions(Prompter(instrument, Style.parse("reasoning")), instrument.questions)
+    assert note.startswith("The guidelines say “Say why in a sentence”, and its form says how long")
 
 
 def test_a_condition_that_shows_no_conversation_is_noticed() -> None:
