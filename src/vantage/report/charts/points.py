@@ -84,15 +84,22 @@ def points(
             name_rows(axes, rows, 0.6)
         else:
             axes.tick_params(axis="y", length=0)
-    figure.supxlabel(short(label or ("" if panel else value)), fontsize=8.5)
     if limits:
         # A little more, so that a marker at an end is not cut.
         room = 0.015 * (limits[1] - limits[0])
         all_axes[0].set_xlim(limits[0] - room, limits[1] + room)
-    if len(several) > 1 or expected:
-        handles, labels = all_axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
+    keys = all_axes[0].get_legend_handles_labels() if len(several) > 1 or expected else ([], [])
+    _explain(figure, *keys, short(label or ("" if panel else value)))
     return figure
+
+
+def _explain(figure: Drawing, handles: Sequence[Any], labels: Sequence[str], words: str) -> None:
+    """What is drawn along the axis and by which marks; a label of the whole figure would stand where a legend does."""
+    if handles:
+        how: dict[str, Any] = {"ncols": min(len(labels), 4), "title": words, "title_fontsize": 8.5}
+        figure.legend(handles, labels, loc="outside lower center", **how)
+    else:
+        figure.supxlabel(words, fontsize=8.5)
 
 
 def _compare(axes: Axes, references: Sequence[Any], words: str) -> None:
