@@ -196,6 +196,8 @@ def test_splits_that_cannot_be_learned_from_are_refused() -> None:
         fit(parted("train", users="unnamed"), kind="tfidf-users", traits=["side"])
     with pytest.raises(InputError, match="the split says what is learned, and not target"):
         fit(parted(), kind="tfidf", target="mean")
+    with pytest.raises(InputError, match="no kind of trained rater 'tokens' of texts; it judges pairs; pass a split"):
+        fit(planted(), kind="tokens")
     with pytest.raises(InputError, match="of the users of a corpus no trait is told"):
         fit(planted(), kind="ridge", traits=["side"])
     corpus = planted()

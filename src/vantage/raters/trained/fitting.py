@@ -96,7 +96,8 @@ def fit(
     if traits is not None:
         raise InputError("of the users of a corpus no trait is told", remedy="pass a split, or leave traits out")
     if kind not in KINDS:
-        raise InputError(f"there is no kind of trained rater '{kind}'", remedy=nearest(kind, list(KINDS)))
+        remedy = "it judges pairs; pass a split" if kind in PAIR_METHODS else nearest(kind, list(KINDS))
+        raise InputError(f"there is no kind of trained rater '{kind}' of texts", remedy=remedy)
     if kind == "blend":
         return _blend(data, questions, {**of_texts, **trained}, settings, name)
     asked = [questions] if isinstance(questions, str) else list(questions) or [q.id for q in data.questions]

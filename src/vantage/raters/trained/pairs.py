@@ -19,14 +19,12 @@ from vantage.raters.trained.rater import TrainedRater
 
 
 class PairMethod(NamedTuple):
-    """One way to learn."""
+    """One way to learn; docs/perspective-raters.md says what each does."""
 
-    description: str
-    """What it does, in one sentence."""
-    users: bool
-    """Whether it tells users apart; a blind one gives a text the same label whoever judges it."""
     kind: str
     """What learns."""
+    users: bool
+    """Whether it tells users apart; a blind one gives a text the same label whoever judges it."""
 
     @property
     def torch(self) -> bool:
@@ -35,37 +33,13 @@ class PairMethod(NamedTuple):
 
 
 PAIR_METHODS: Final[dict[str, PairMethod]] = {
-    "majority": PairMethod("The most frequent label in training, for every pair.", False, "majority"),
-    "text-majority": PairMethod(
-        "The label most people of the training part gave the text; the majority of all where nobody judged it.",
-        False,
-        "text-majority",
-    ),
-    "user-majority": PairMethod(
-        "The user's own most frequent label; else that of the people most alike in traits; else that of all.",
-        True,
-        "user-majority",
-    ),
-    "tfidf": PairMethod("Logistic regression on the words of the text, blind to users.", False, "logistic"),
-    "tfidf-users": PairMethod(
-        "Logistic regression on words, on words once more for each trait value, and on who the user is.",
-        True,
-        "logistic",
-    ),
-    "baseline": PairMethod("A fine-tuned encoder of the text alone.", False, "encoder"),
-    "tokens": PairMethod(
-        "A fine-tuned encoder with a token for the user and one for each trait in front of the text.", True, "encoder"
-    ),
-    "embeddings": PairMethod(
-        "A fine-tuned encoder to whose reading of the text vectors of the user and the traits are added.",
-        True,
-        "encoder",
-    ),
-    "heads": PairMethod(
-        "A fine-tuned encoder with an output layer for each user of the training part (multi-task learning).",
-        True,
-        "encoder",
-    ),
+    "majority": PairMethod("majority", users=False),
+    "text-majority": PairMethod("text-majority", users=False),
+    "user-majority": PairMethod("user-majority", users=True),
+    "tfidf": PairMethod("logistic", users=False),
+    "tfidf-users": PairMethod("logistic", users=True),
+    "baseline": PairMethod("encoder", users=False),
+    **dict.fromkeys(("tokens", "embeddings", "heads"), PairMethod("encoder", users=True)),
 }
 LIGHT: Final = tuple(name for name, method in PAIR_METHODS.items() if not method.torch)
 """The methods that need no torch."""
