@@ -182,7 +182,6 @@ class _Products:
         self.same = (both["row"].to_numpy(), both["who"].to_numpy(), (both["value"] * both["value_other"]).to_numpy())
 
     def _of(self, side: tuple[Any, Any, Any], out: int | None) -> tuple[Floats, Floats]:
-        """How many of the ratings each item has, and their sum."""
         row, who, value = side
         kept = np.ones(len(row)) if out is None else (who != out).astype(np.float64)
         many, sums = (np.bincount(row, weights, self.items) for weights in (kept, kept * value))
