@@ -156,7 +156,7 @@ def options_of(
     chosen = only.split() or [one for one in known if one not in without.split()]
     said = described(ast.get_docstring(made)).parameters
     aliases = {str(t): ast.unparse(v) for t, v in _assigned(tree) if "Literal[" in ast.unparse(v)}
-    kinds = {one: aliases.get(known[one][0].removesuffix(" | None"), known[one][0]) for one in chosen}
+    kinds = {one: aliases.get(known[one][0].partition(" | ")[0], known[one][0]) for one in chosen}
 
     def given(**values: Any) -> Values:
         return {one: _converted(kinds[one], one, value) for one, value in values.items() if value is not None}

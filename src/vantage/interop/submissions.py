@@ -36,7 +36,8 @@ from vantage.perspective.scoring import (
     usual_measures,
 )
 from vantage.perspective.splits import Split, people_pairs, released_split
-from vantage.raters.trained.pairs import fit_pairs, pair_method
+from vantage.raters.trained import fit
+from vantage.raters.trained.pairs import pair_method
 from vantage.scales import Scale
 
 FILES: Final = {"soft": "soft", "perspectivist": "pe"}
@@ -334,6 +335,6 @@ def task_baseline(
         else:
             how = pair_method(method)
             given = UNBALANCED.get(how.kind, {})
-            frame = fit_pairs(parts, method, seed=seed, **{**given, **(settings or {})}).judge()
+            frame = fit(parts, kind=method, seed=seed, **{**given, **(settings or {})}).judge()
         frames.append(frame.select("item", "rater", "probabilities", question=pl.lit(question)))
     return pl.concat(frames)

@@ -62,10 +62,15 @@ class Words:
 
     def shown(self, row: Row, name: str, further: int = 0) -> str:
         """A value of a row, as its column shows it; floats with two digits unless the column says otherwise."""
-        how, value = self.columns.get(name, Column()), row[name] if name in row else self.values[name]
+        how, value = self.column(name), row[name] if name in row else self.values[name]
         if isinstance(value, float) and how.digits is None and not how.percent:
             how = Column(digits=2, signed=how.signed, chance=how.chance or name == "p" or name.startswith("p_"))
         return cell_text(replace(how, digits=(how.digits or 0) + further) if further else how, value)
+
+    def column(self, name: str) -> Column:
+        """How a column is shown; the ends of an interval as their estimate, where nothing else is said."""
+        within = (one for one in self.columns.values() if name in (one.interval or ()))
+        return self.columns.get(name) or next(within, Column())
 
     def filled(self, phrase: str, row: Row, **further: str) -> str:
         """A phrase with the columns of a row in their places."""

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -31,11 +31,6 @@ from vantage.runs.plan import RunPlan
 from vantage.runs.profiles import all_suited
 from vantage.runs.rating import added
 from vantage.runs.store import RunStore
-
-if TYPE_CHECKING:
-    from vantage.corpora import Corpus
-    from vantage.instruments import Instrument
-
 
 O = TypeVar("O")  # noqa: E741 - the options of a study
 STORE: Final = "runs.sqlite"
