@@ -150,7 +150,7 @@ def test_the_bundled_flow_for_stereomap_is_in_two_languages(tmp_path: Path) -> N
     study = AnnotationStudy.load("flow:stereomap", folder)
     assert study.languages == ("en", "de")
     german = study.in_language("de")
-    assert "aus Sicht der deutschen Gesellschaft" in german.instrument.guidelines
+    assert "in der deutschen Gesellschaft" in german.instrument.guidelines
     assert german.consent.startswith("Sie lesen die Namen")
     assert german.shown_item({"group": "nurses", "group_de": "Pflegekräfte"}) == {"group": "Pflegekräfte"}
     shown = [question.ask for phase in study.plan.flow for question in phase.questions_here]

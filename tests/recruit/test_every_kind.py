@@ -125,6 +125,26 @@ def test_rankings_and_marked_words_are_rehearsed(tmp_path: Path) -> None:
     assert made.summary.select("finished", "answered").row(0) == (2, 24)
 
 
+def test_careful_people_differ_on_every_kind_of_answer(tmp_path: Path) -> None:
+    scales = {
+        "degree": {"level": "ratio", "from": 0, "to": 100},
+        "colours": {"level": "nominal", "options": [{"code": n, "label": f"colour {n}"} for n in (1, 2, 3)]},
+    }
+    questions = [
+        {"id": "degree", "title": "Degree", "ask": "How much?", "scale": "degree"},
+        {"id": "order", "title": "Order", "ask": "Which comes first?", "scale": "colours", "ranking": True},
+    ]
+    document = {"id": "two", "version": 1, "title": "Two", "description": "Two kinds.", "guidelines": "Read."}
+    document |= {"fields": [{"name": "text", "title": "Text"}], "scales": scales, "questions": questions}
+    (tmp_path / "two.yaml").write_text(dump(document), encoding="utf-8")
+    items = [{"text": f"Sentence {n} is about something else."} for n in range(12)]
+    plan: dict[str, Any] = {"raters": 4, "batch": {"size": 12}, "recruitment": {"offer": OFFER}}
+    place = str(tmp_path / "two.yaml")
+    study = AnnotationStudy.of(corpus(tmp_path, place, items), place, **plan)
+    made = rehearse(study, people=4, seed=1, mix={"careful": 1})
+    assert made.checks.is_empty(), "nobody is flagged"
+
+
 @pytest.mark.parametrize("name", ["pairwise", pytest.param("best-worst", marks=pytest.mark.slow)])
 def test_comparisons_are_rehearsed(tmp_path: Path, name: str) -> None:
     from vantage.instruments import Instrument
