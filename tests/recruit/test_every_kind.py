@@ -175,7 +175,7 @@ def test_the_pages_draw_what_the_forms_ask(tmp_path: Path) -> None:
         (number,) = service.database.read(lambda c: c.execute(select(participants.c.id)).scalars().all())
         person = people.find(number)
         assert person is not None
-        seen = list[str]()
+        seen, behind = list[str](), list[float]()
         while (step := people.step(person)).kind != "finished":
             form = form_of(people, person, step)
             drawn = set(re.findall(r'name="([anort]\d+)"', visitor.text))
@@ -186,8 +186,14 @@ def test_the_pages_draw_what_the_forms_ask(tmp_path: Path) -> None:
                 assert str(escape(one.label)) in visitor.text, (form.name, one.label)
             visitor.send(visitor.path, content)
             assert visitor.status == 200, (form.name, visitor.text)
+            bar = re.search(r'<progress value="([0-9.]+)" max="1"', visitor.text)
+            behind.append(float(bar[1]) if bar else 1.0)
             seen.append(step.kind)
             assert len(seen) < 40
         assert visitor.path == "/end"
         kinds = ["screener", "traits", "guidelines", *["training"] * 4, "quiz", *["item"] * 6, "review", "debriefing"]
         assert seen == kinds
+        # One bar for the whole study: it never goes back, and rises with every page that is answered.
+        assert behind == sorted(behind)
+        assert 0 < behind[0] < 0.2
+        assert len({*behind}) >= len(kinds) - 3, behind

@@ -139,6 +139,7 @@ def item_page(study: AnnotationStudy, opened: Row[Any], step: Step) -> ItemPage:
         token=f"{opened.page_id}.{group}.{secrets.token_urlsafe(9)}",
         draft=drafts.decoded(opened.draft),
         left=step.left,
+        share=step.share,
         seconds_left=_left(step, opened, block.page_seconds),
     )
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from vantage.collect import evidence
 from vantage.collect.languages import sentence
 from vantage.collect.submissions import group_number, page_number
-from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
+from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels, prose
 from vantage.collect.web.participant_pages import keep_draft, path
@@ -59,7 +59,9 @@ def submit(visit: Visit) -> Response:
         return _item(visit, page, given, errors, _token(visit, participant, page, token))
     if done.late:
         raise PageError(409, sentence("The time for this page is over"), LATE)
-    return visit.redirect(_next(done.position, done.step))
+    # The next page, also for participants who went back; after the last one, the review.
+    further = done.step.kind == "item" and done.position < done.step.position
+    return visit.redirect(f"/item/{done.position + 1}" if further else path(done.step))
 
 
 def draft(visit: Visit) -> Response:
@@ -120,14 +122,8 @@ def _item(
         problems=problems,
         restored=restored,
         left=page.left,
+        share=page.share,
         draft=page_number(page.token),
         form=token,
         evidence=site.study.plan.evidence,
     )
-
-
-def _next(position: int, step: Step) -> str:
-    """The next page, also for participants who went back; after the last one, the review."""
-    if step.kind == "item" and position < step.position:
-        return f"/item/{position + 1}"
-    return path(step)
