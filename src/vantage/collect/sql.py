@@ -249,8 +249,9 @@ def _together(
 
 def _was_rolled_back(error: Exception) -> bool:
     """Whether PostgreSQL gave a transaction up that may succeed now: it conflicted, or the server has restarted."""
-    known = isinstance(error, DBAPIError)
-    return known and (error.connection_invalidated or getattr(error.orig, "sqlstate", None) in CONFLICTS)
+    if not isinstance(error, DBAPIError):
+        return False
+    return error.connection_invalidated or getattr(error.orig, "sqlstate", "") in CONFLICTS
 
 
 def database_url(address: str) -> URL:
