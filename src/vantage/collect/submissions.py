@@ -24,8 +24,10 @@ from vantage.collect.views import ItemPage, Refused, Step, Submitted
 _SHOWN = ("id", "position", "question_set", "condition", "kind", "check", "revision", "shown_at")
 OPENED: Final = (
     select(
-        *(*participants.c, *(pages.c[name].label(f"page_{name}") for name in _SHOWN)),
-        *(items.c.record, submissions.c.answers.label("earlier"), drafts.OF_PAGE.label("draft")),
+        *[
+            *(*participants.c, *(pages.c[name].label(f"page_{name}") for name in _SHOWN)),
+            *(items.c.record, submissions.c.answers.label("earlier"), drafts.OF_PAGE.label("draft")),
+        ]
     )
     .outerjoin(
         pages,
