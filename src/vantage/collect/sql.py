@@ -103,7 +103,7 @@ class SqlDatabase:
         The function may be run again from the start, so it must change nothing but the database.
         """
         if self._writer is None:
-            raise RuntimeError("the database is not open")
+            raise RuntimeError("the database is read-only" if self.read_only else "the database is not open")
         return self._writer.run(job)
 
     def execute(self, *statements: Executable) -> None:
