@@ -90,7 +90,7 @@ def verdicts(form: str, *, prose: bool) -> list[Counter[str]]:
 
 
 def test_replies_in_the_asked_form_are_read_and_none_is_invented() -> None:
-    # As at first reading, but for a 4 that was read from "~4" in the last file; a three between guillemets is left unread.
+    # As at first reading, but for "~4" in the last file, which was a 4; a three between guillemets is left unread.
     assert verdicts("asked", prose=False) == [
         {"right": 205, "unread": 1},
         {"right": 109},
