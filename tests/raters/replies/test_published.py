@@ -108,7 +108,7 @@ def test_the_checked_replies_are_read_as_meant(cells: list[Recorded]) -> None:
     # Prose is read only where nothing casts doubt on it, so that older rules read more: 648 of 650.
     assert right("development", cells) == (353, 407)
     assert right("held-out", cells) == (117, 128)
-    assert right("later", cells) == (95, 115)
+    assert right("later", cells) == (94, 115)
     read = {(cell.file, cell.post, cell.question): shown(cell.reply) for cell in cells}
     values = [(read[row["file"], row["post"], row["question"]], row["meant"]) for row in checked()]
     assert sum(value != meant for value, meant in values if value.isdigit()) == 1
