@@ -141,6 +141,8 @@ def test_a_mark_that_no_dialect_knows_hides_the_answer() -> None:
     for text in ("<deep_thought>3</deep_thought>2", "[THOUGHTS]3 2", "<|reasoning_start|>3 2"):
         assert split_thinking(text).open, text
         assert read_reply(Completion(text), [TRUST], "")["trust"].rule == "unclosed-thinking"
+    for text in ("<ponder>Answer: 3", "<musing>\nMy rating is 3."):
+        assert read_reply(Completion(text), [TRUST], "", prose=True)["trust"].rule == "unclosed-thinking"
     for text in ("2", "It is <b>kind</b>: 2", '{"reason": "a [thoughtful] act", "answer": 2}', "x < y"):
         assert not split_thinking(text).open, text
     assert len(DIALECTS) >= 25

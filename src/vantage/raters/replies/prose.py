@@ -65,6 +65,8 @@ _NOT_SAID: Final = re.compile(r"\bNA\b|\bN/A\b|\b(?i:not\s(?:mentioned|applicabl
 _PLACED: Final = re.compile(r"\W{0,4}(?:at|of|as|in|on)\s", re.IGNORECASE)
 """How a sentence about something else begins: "At 7, the narrator left"."""
 _OPEN_LINE: Final = re.compile(rf"{ANSWER_LINE.pattern}\s*(?:X|\.{{3}}|_{{2,9}}|\[[^\[\]\n]{{0,40}}\])?[\W_]*$", re.I)
+_OPENED: Final = re.compile(r"\A\W{0,4}<(\w{3,30})>(?!.*</\1>)", re.DOTALL)
+"""A mark with which a text begins and that nothing closes: where the answer begins is not known."""
 _BULLET: Final = re.compile(r"\s{0,8}[-*•]\s")
 _NUMBERED: Final = re.compile(r"^[ \t*]{0,6}\d{1,2}[.)]\s", re.MULTILINE)
 _NUMBER: Final = re.compile(rf"(?<![\w.,/+-]){NUMBER}", re.IGNORECASE)
@@ -117,6 +119,8 @@ class Prose:
 
     def parse(self) -> ParsedReply:
         """What the text says, if it says one thing and no doubt is left."""
+        if _OPENED.match(self.text):
+            return unparsed("unclosed-thinking")
         readings = list(islice(self._set_apart(), _ANSWERS))
         if not readings:
             return self._silent()
