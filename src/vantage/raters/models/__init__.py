@@ -53,7 +53,7 @@ _KINDS: Final = {
     "gguf": ("vantage.raters.models.gguf", "GGUFModel", "PATH"),
     "gemini": ("vantage.raters.models.gemini", "GeminiModel", "NAME"),
     "hf": ("vantage.raters.models.huggingface", "HuggingFaceModel", "NAME_OR_PATH"),
-    "mistral": ("vantage.raters.models.mistral", "MistralModel", "NAME"),
+    "mistral": ("vantage.raters.models.openai", "MistralModel", "NAME"),
     "openai": ("vantage.raters.models.openai", "OpenAIModel", "NAME"),
     "openrouter": ("vantage.raters.models.openai", "OpenRouterModel", "NAME"),
     "recorded": ("vantage.raters.models.recorded", "RecordedModel", "PATH"),
