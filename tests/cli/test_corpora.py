@@ -218,7 +218,7 @@ def test_preview_knows_columns_by_their_names_however_they_are_written(vantage: 
         ),
         (
             ("corpora", "describe", "t.csv"),
-            "t.csv: this is a file, not a corpus folder; this shows how to import a table",
+            "t.csv: this is a file, not a corpus folder; to import a table, run: vantage corpora preview t.csv",
         ),
         (("report", "t.csv"), "this is a file, not a corpus folder"),
         (("measure", "alpha", "t.csv"), "vantage corpora preview t.csv"),

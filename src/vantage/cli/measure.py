@@ -60,7 +60,7 @@ def measure(
     Args:
         name: The measure.
         by (COLUMN,…): Columns of items, raters or judgments to group by.
-        figure: Draw it too, where it has a chart: .svg, .pdf or .png.
+        figure: Also draw its chart, if it has one: .svg, .pdf or .png.
         list_: List the measures.
         help_ (-h): Show this, or the options of a measure.
     """
@@ -131,9 +131,9 @@ def _present(
     figures = [part for part in shown.parts if isinstance(part, Figure)]
     if not figures:
         drawn = [f"--show {table}" for name, table in FIGURES if name == chosen.name]
-        raise InputError("there is no figure of this", remedy=f"pass {' or '.join(drawn)}" if drawn else None)
+        raise InputError("this result has no chart", remedy=f"pass {' or '.join(drawn)}" if drawn else None)
     if len(figures) > 1:
-        raise InputError("a figure is of one question", remedy="pass --where question=NAME")
+        raise InputError("a chart shows one question", remedy="pass --where question=NAME")
     write_figure(figures[0].chart, figures[0].data, figures[0].options, figure)
 
 

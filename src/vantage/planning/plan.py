@@ -160,20 +160,20 @@ def plan(
         pilot: A corpus or a table of judgments like those that are planned.
         goal: alpha, mean, groups, items, models, alt-test or reliability.
         target: A width (alpha, mean), a power, or a reliability.
-        question: The question, where the pilot has several.
-        budget: What may be spent.
+        question: The question, if the pilot has several.
+        budget: The most you can spend.
         price: What one answer costs.
         components: Variances of items, raters and residual, instead of a pilot.
         prevalence: The share of one of two answers, instead of a pilot.
-        agreement: With a prevalence: alpha, kappa.
-        rater_share: With a prevalence: share of the variance that is raters' bias.
+        agreement: With a prevalence: the agreement (alpha, kappa).
+        rater_share: With a prevalence: the share of the variance that is raters' bias.
         delta: The difference to find (groups, items, models).
-        models: The two models to rank; the pilot's own without it.
-        epsilon: Of the alternative annotator test.
+        models: The two models to rank (default: those of the pilot).
+        epsilon: The epsilon of the alternative annotator test.
         batch: Items that everyone judges.
-        raters: How many people there are, instead of a batch.
-        most_per_item: The most answers per item to consider.
-        model_items: Items that a model would judge, for what it saves.
+        raters: How many people take part, instead of a batch.
+        most_per_item: The largest number of answers per item to consider.
+        model_items: How many items a model would judge, to see what it saves.
         level: Level of measurement; that of the scale without it.
         confidence: Of intervals.
         simulations: Repetitions where a design is simulated.
