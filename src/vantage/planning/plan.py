@@ -257,7 +257,7 @@ class _Space:
             chosen, verdict = cheapest, f"It is the cheapest design that reaches the target{self._surely(cheapest)}."
         elif bought:
             chosen = (min if goal.width else max)(bought, key=goal.value)
-            other = "no design that was looked at does."
+            other = "no design considered here does."
             if cheapest is not None:
                 other = f"the cheapest design that does costs {cheapest.answers * self.price:,.2f}."
             verdict = f"The budget of {self.budget:g} does not reach the target{self._surely(chosen)}; {other}"
