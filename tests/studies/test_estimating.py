@@ -216,7 +216,7 @@ def test_a_study_of_ones_own_is_estimated_on_the_command_line(
         ),
         (
             f'{RATES.removeprefix("return ")}.judgments["reply"]',
-            "study 'own' cannot be estimated, since it collects only with replies at hand (ColumnNotFoundError",
+            "study 'own' cannot be estimated, since it collects only with existing replies (ColumnNotFoundError",
         ),
     ],
 )

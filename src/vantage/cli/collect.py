@@ -438,7 +438,7 @@ def second_round(folder: Path, *, to: Path, question: str | None = None) -> None
     from vantage.corpora import Corpus
 
     if to.exists():
-        raise InputError("there is such a folder already", file=to, remedy="choose another one with --to")
+        raise InputError("the folder exists already", file=to, remedy="choose another one with --to")
     made = second_round(Corpus.read(folder), question)
     made.write(to)
     texts = made.items["first_item"].n_unique()

@@ -372,7 +372,7 @@ def filtered(corpus: Corpus, where: list[str]) -> Corpus:
                 raise InputError(f"no {column} is '{value}'", remedy=nearest(value, known[:50]))
     part = corpus.filter(**conditions(where)) if where else corpus
     if where and part.judgments.is_empty() and not corpus.judgments.is_empty():
-        raise InputError(f"nothing matches --where {' --where '.join(where)}", remedy="ask for less")
+        raise InputError(f"nothing matches --where {' --where '.join(where)}", remedy="loosen the conditions")
     return part
 
 

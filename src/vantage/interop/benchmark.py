@@ -92,7 +92,7 @@ def read_split(corpus: Corpus, folder: str | Path) -> Split:
         raise InputError(
             f"the test pairs of '{corpus.about.name}' are not those of the split",
             file=path,
-            remedy="name the corpus that was split, or split this one anew",
+            remedy="name the corpus that was split, or split this one again",
         )
     return parts
 

@@ -120,7 +120,7 @@ def _of_rows(pairs: pl.DataFrame, ordered: Callable[[pl.DataFrame], list[str]], 
     generator = random.Random(seed)  # noqa: S311 - the library's generator, for the same draws
     tested = set(generator.sample(users, int(_USERS * len(users))))
     if not tested:
-        raise InputError(f"a fifth of {len(users)} people is nobody", remedy="use the method balanced")
+        raise InputError(f"a fifth of {len(users)} people is less than one person", remedy="use the method balanced")
     rows = ordered(pairs.filter(pl.col("rater").is_in(list(tested))))
     generator = random.Random(seed)  # noqa: S311
     drawn = generator.sample(range(len(rows)), int(_ROWS * len(rows)))
@@ -398,7 +398,7 @@ def _check(corpus: Corpus, users: str, adaptation: str, method: str) -> None:
     known_word("method", method, get_args(Method))
     if users == "unnamed" and adaptation == "none":
         raise InputError(
-            "of an unnamed user without adaptation nothing is known, so there is no perspective to take",
+            "nothing is known about unnamed users without adaptation, so there is no perspective to take",
             remedy="use adaptation train or test, or named users",
         )
     if users == "named" and not corpus.traits and adaptation == "none" and method not in ("released", "crossed"):

@@ -196,7 +196,7 @@ def plan(
     aim = goal_of(goal, target, settings, source, advance)
     if budget is not None and budget < FEWEST * aim.least * price:
         raise InputError(
-            f"a budget of {budget:g} buys {int(budget / price)} answers at {price:g}, and the least for this goal is "
+            f"a budget of {budget:g} buys {int(budget / price)} answers at {price:g}, and this goal needs at least "
             f"{FEWEST} items with {aim.least} answers each",
             remedy=f"plan with {FEWEST * aim.least * price:g} or more",
         )
@@ -423,7 +423,7 @@ def during(
     (True, 0)
     """
     if looks < 1:
-        raise InputError(f"{looks} looks are not possible", remedy="use 1 or more")
+        raise InputError(f"{looks} looks are impossible", remedy="use 1 or more")
     strict = 1 - (1 - confidence) / looks
     read = Pilot.of(corpus, question, level)
     now = read.layout

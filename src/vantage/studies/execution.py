@@ -118,7 +118,7 @@ class Context(Generic[O]):
         for word in words:
             name, equals, value = word.partition("=")
             if not (name and equals):
-                raise InputError(f"'{word}' is no setting of {model}", remedy="write settings as NAME=VALUE")
+                raise InputError(f"'{word}' is not a setting of {model}", remedy="write settings as NAME=VALUE")
             own[name] = _plain(value)
         drawn: dict[str, Any] = {name: own.pop(name) for name in ("max_tokens", "temperature", "top_p") if name in own}
         common = self.common

@@ -141,7 +141,7 @@ def read(
         check_totals(whole, sample(whole).drop(ROW))
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
-        raise whole.fault(f"column '{taken[0]}' is read as something else than a trait", "leave it out of traits")
+        raise whole.fault(f"column '{taken[0]}' is read as something other than a trait", "leave it out of traits")
     held = values or (answering(whole, [*roles.values(), *traits]) if spread else ())
     rows = long(whole, roles, traits, spread, held) if spread else whole
     asked = _asked(question, known, roles, "value" if spread else roles["value"].removeprefix("__"))
