@@ -177,5 +177,6 @@ def _check_aliases(options: Sequence[str]) -> None:
     if wrong := [option for option in options if not (len(option) == 1 and (option.isdecimal() or option.isupper()))]:
         raise ModelError(
             f"'{wrong[0]}' is not a single digit or capital letter, so the first token of a reply cannot tell it "
-            "from the beginning of a sentence; give the options letters, or use hf: or gguf:, which compare whole options."
+            "from the beginning of a sentence; give the options letters, or use hf: or gguf:, which compare whole "
+            "options."
         )
