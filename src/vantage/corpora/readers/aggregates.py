@@ -102,14 +102,11 @@ def total_rows(frame: pl.DataFrame, least: int = 2) -> list[int]:
     size = len(frame)
     if size < 4:
         return []
+    possible = [name for name, dtype in frame.schema.items() if dtype.is_numeric() or dtype == pl.String]
     for count in range(min(TAIL, size - ENOUGH), 0, -1):
         for ends in (range(size - count, size), range(count)):
-            marked = frame[list(ends)]
-            columns = [
-                name
-                for name, dtype in frame.schema.items()
-                if (dtype.is_numeric() or dtype == pl.String) and numbers_of(marked, [name])[name].null_count() < count
-            ]
+            missing = numbers_of(frame[list(ends)], possible).null_count()
+            columns = [column.name for column in missing if column.item() < count]
             if len(columns) < 2:
                 continue
             table = numbers_of(frame, columns).to_numpy()
@@ -195,7 +192,8 @@ def check_made(
     key = ["item", "question", "rater"]
     (cells,) = rows.collect(shown.select(ROW, *key, "value").sort(ROW).unique(key, keep="first", maintain_order=True))
     table = cells.pivot("rater", index=key[:2], values="value", maintain_order=True)
-    values = table.select(name for name in raters.unique(maintain_order=True) if name in table.columns)
+    present = set(table.columns)
+    values = table.select(name for name in raters.unique(maintain_order=True) if name in present)
     for part in table.with_row_index("__at").partition_by("question"):
         if places := total_rows(values[part["__at"]], LEAST_MADE):
             raise _total(rows, "item", part["item"][places].to_list())
