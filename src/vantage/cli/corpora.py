@@ -112,7 +112,7 @@ def import_(
         reader: The format: table for your own, or one that `vantage corpora` lists.
     What is kept:
         from_: The file or folder to read.
-        to: Where the result is written.
+        to
         licence: The licence of the data, such as CC BY 4.0.
         source: Where the data are published.
         language: The language of the texts, such as en.
@@ -203,7 +203,6 @@ def export(
     Croissant description with the tables, or the questions as a task of Inspect or of the lm-evaluation-harness.
 
     Args:
-        to: Where the result is written.
         as_ (FORMAT): folder, csv, lewidi, huggingface, card, croissant, inspect or lm-eval.
         instrument: inspect, lm-eval: which instrument, if the corpus has several.
         question (ID,…): inspect, lm-eval: which questions (default: all).
@@ -221,11 +220,7 @@ def export(
 
 @app.verb
 def filter_(folder: Path, *, to: Path, where: list[str], overwrite: bool = False) -> VerbResult:
-    """Write the part of a corpus that matches --where.
-
-    Args:
-        to: Where the result is written.
-    """
+    """Write the part of a corpus that matches --where."""
     _vacant(to, overwrite=overwrite)
     return _written(filtered(vantage.Corpus.read(folder), where), to)
 
@@ -236,7 +231,6 @@ def merge(folders: list[Path], *, to: Path, overwrite: bool = False) -> VerbResu
 
     Args:
         folders (FOLDER): Two or more corpus folders.
-        to: Where the result is written.
     """
     _vacant(to, overwrite=overwrite)
     first, *others = (vantage.Corpus.read(folder) for folder in folders)
@@ -254,9 +248,6 @@ def tuples(
     """Write a corpus of tuples of texts, for pairwise comparisons and best–worst scaling.
 
     Each text is in the same number of tuples, equally often in each position; no two texts meet twice.
-
-    Args:
-        to: Where the result is written.
     """
     from vantage.corpora.tuples import tuples as made
 

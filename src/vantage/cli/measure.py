@@ -88,7 +88,8 @@ def measure(
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
     if by:
         options["by"] = list(by)
-    grouped = _grouping(chosen, corpus, options)
+    grouping = chosen.grouping(corpus, options)
+    grouped = [grouping] if isinstance(grouping, str) else list(grouping)
     from vantage.measures import only_reason
 
     model = options.get("powered_by")
@@ -148,11 +149,6 @@ def _behind(frame: pl.DataFrame, folder: Path, where: list[str]) -> None:
         narrowed = [word for condition in where for word in ("--where", condition)]
         command = shlex.join(["vantage", "view", f"{folder}#{address}", *narrowed])
         typer.echo(f"\nThe judgments behind {'it' if len(frame) == 1 else 'the first row'}: {command}", err=True)
-
-
-def _grouping(chosen: Measure, corpus: vantage.Corpus, options: dict[str, Any]) -> list[str]:
-    by = chosen.grouping(corpus, options)
-    return [by] if isinstance(by, str) else list(by)
 
 
 def _list() -> VerbResult:

@@ -38,6 +38,7 @@ COMMON: Final = {
     "estimate": ("", "Print calls, tokens, cost and time, and exit."),
     "folder": ("", "A corpus folder."),
     "instrument": ("NAME", "A bundled instrument (NAME or NAME:FORM) or a file."),
+    "into": ("", "Where to write the result."),
     "limit": ("", "The accepted risk of a wrong conclusion."),
     "mapping": ("NAME=COLUMN,…", "For a file of texts: text=COLUMN, target=COLUMN …"),
     "overwrite": ("", "Replace an existing corpus."),
@@ -197,7 +198,8 @@ def _taken(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], Calla
             continue
         kind = one.annotation if isinstance(one.annotation, str) else ""
         if kind and resolved is not typer.Context:
-            one = _for_typer(one, kind, resolved, *said.get(name) or COMMON[name])  # noqa: PLW2901
+            known = "into" if name == "to" and one.default is one.empty else name
+            one = _for_typer(one, kind, resolved, *said.get(name) or COMMON[known])  # noqa: PLW2901
         parameters.append(one)
         takes[name] = partial(_own, name, kind)
 

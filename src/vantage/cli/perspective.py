@@ -60,9 +60,6 @@ def split(
     For example:
 
     vantage perspective split FOLDER --question trust --to benchmark
-
-    Args:
-        to: Where the files go.
     """
     from vantage.interop import write_split
 
@@ -94,7 +91,6 @@ def baseline(
 
     Args:
         data: The released files of LeWiDi.
-        to: Where the submission files go.
         method: most-frequent, random, marginal, tfidf, tfidf-users, encoder, or another way to learn.
         model: Ask this model instead, such as openai:gpt-4o.
         history: How many of a user's earlier answers to show the model.
@@ -191,7 +187,6 @@ def submit(predictions: Path, *, chosen: Chosen, to: Path, corpus: Path | None =
 
     Args:
         predictions: A table: item, rater and value or probabilities; or a corpus.
-        to: Where the submission files go.
         corpus: Also write a corpus with people's answers and the predictions here, for `vantage view`.
     """
     from vantage.interop import read_predictions
