@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 from typer.main import get_command
 
+from tests.cli.conftest import Vantage
 from vantage.cli.options import help_groups
 
 SNAPSHOT: Final = Path(__file__).with_name("help.txt")
@@ -80,6 +81,32 @@ def test_help_ends_well_and_an_unknown_option_does_not(capsys: pytest.CaptureFix
         printed = capsys.readouterr()
         assert ends == [0, 2][: len(ends)], name
         assert "Usage: vantage" in printed.out, name
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("collect", "check"), "missing argument 'FILE'; see vantage collect check --help."),
+        (("corpora", "describe", "c", "--wher", "x"), "see vantage corpora describe --help."),
+        (
+            ("collect", "invite", "c", "--count", "many"),
+            "invalid value for '--count' / '-n': Input should be a valid integer;",
+        ),
+        (("--bogus",), "no such option: --bogus"),
+        (("mesure",), "there is no command 'mesure'; did you mean 'measure'?"),
+        (("import", "t.csv"), "there is no command 'import'; run: vantage corpora import."),
+        (("corpora", "describe", "x" * 5000), "File name too long; check the path and the disk."),
+        (("collect", "status", "nowhere"), "nowhere: there is no such folder; check the path."),
+    ],
+)
+def test_a_command_that_is_not_understood_ends_with_one_sentence(
+    vantage: Vantage, words: tuple[str, ...], told: str
+) -> None:
+    done = vantage(*words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("vantage: ")
+    assert told in done.err
+    assert done.err.count("\n") == 1
 
 
 def test_every_option_is_documented_and_none_is_unknown_to_docs_and_tests() -> None:

@@ -204,3 +204,14 @@ def test_sentences_have_the_intervals_of_the_table_above_them(vantage: Vantage, 
         row = dict(zip(table.splitlines()[0].split(), line.split(), strict=True))
         low, high = (f"{float(row[end]):.2f}".replace("-", "−") for end in ("low", "high"))
         assert f"{low} to {high}" in said, row["question"]
+
+
+def test_names_may_be_written_with_either_dash(vantage: Vantage, demo: Path) -> None:
+    words = ("--by", "question", "--splits", 9, "--json")
+    rows = [vantage("measure", name, demo, *words).json for name in ("split-half", "split_half")]
+    assert rows[0] == rows[1]
+    usual = vantage("measure", "aggregate", demo, "--method", "dawid-skene", "--json").json
+    assert vantage("measure", "aggregate", demo, "--method", "dawid_skene", "--json").json == usual
+    from vantage.measures import aggregate
+
+    assert aggregate(demo_corpus(), method="dawid_skene").equals(aggregate(demo_corpus(), method="dawid-skene"))  # type: ignore[arg-type]
