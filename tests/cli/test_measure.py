@@ -194,7 +194,7 @@ def test_where_that_fits_nothing(vantage: Vantage, tmp_path: Path) -> None:
     done = vantage("measure", "alpha", tmp_path / "c", "--where", "rater=zzz")
     assert (done.code, "no rater is 'zzz'" in done.err) == (2, True)
     both = vantage("measure", "alpha", tmp_path / "c", "--where", "rater=r1", "--where", "gender=man")
-    assert (both.code, "nothing fits --where rater=r1 --where gender=man" in both.err) == (2, True)
+    assert (both.code, "nothing matches --where rater=r1 --where gender=man" in both.err) == (2, True)
 
 
 def test_sentences_have_the_intervals_of_the_table_above_them(vantage: Vantage, demo: Path) -> None:
