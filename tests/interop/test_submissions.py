@@ -169,7 +169,7 @@ def test_a_distribution_must_add_up(chosen: dict[str, SharedTask], tmp_path: Pat
     task = chosen["Paraphrase"]
     path, _ = write_submission(task, task_baseline(task, "marginal"), tmp_path)
     half = changed(path, lambda lines: [f"12\t{[0.5] + [0.0] * 10}", *lines[1:]])
-    with pytest.raises(Problems, match="is no distribution"):
+    with pytest.raises(Problems, match="is not a distribution"):
         read_submission(task, half, "soft")
 
 
