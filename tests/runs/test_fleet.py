@@ -356,7 +356,7 @@ def test_a_live_run_is_paused_tuned_and_resumed_from_another_process(
     assert tuned.output == "Run 1 now has concurrency 12, max cost 9.\n"
     assert endpoint.busiest == 2
     resumed = CliRunner().invoke(app, ["runs", "resume", path, "1"], catch_exceptions=False)
-    assert resumed.output == "Run 1 goes on.\n"
+    assert resumed.output == "Run 1 is resumed.\n"
     thread.join()
     assert (results[0].complete, results[0].tally.sent) == (True, 150)
     assert endpoint.busiest > 6
