@@ -76,7 +76,7 @@ class _Commands(Mapping[str, Any]):
         return len(VERBS)
 
 
-_Usage: Final = typer.BadParameter.__mro__[1]
+_Usage: Final[Any] = typer.BadParameter.__mro__[1]
 """What Typer raises for a command that is not understood, whether it brings its own Click or uses another."""
 
 
