@@ -44,7 +44,7 @@ def plan(
     to: Path | None = None,
     where: list[str],
 ) -> VerbTable | None:
-    """Plan a collection: items, answers per item and people for a goal, from a pilot or from typed-in components.
+    """Plan a collection: the items, answers per item and people that a goal needs, from a pilot or from variances.
 
     For example:
 
@@ -57,21 +57,21 @@ def plan(
     vantage plan PILOT --population census --target 0.1
 
     Arguments:
-        pilot ([CORPUS]): A pilot, or with --during what there is.
+        pilot ([CORPUS]): A pilot; with --during, the data so far.
     What is wanted:
         goal target
-        population (NAME|FILE): Weights or shares: how many raters of which groups stand for them.
+        population (NAME|FILE): Weights or shares of a population: how many raters of each group represent it.
         question delta models epsilon budget price
     Instead of a pilot:
         components prevalence agreement rater_share
     What is possible:
         batch raters most_per_item model_items
     While it runs:
-        during: Say whether CORPUS is enough, or how much is missing.
-        looks: With --during: how often you will look.
+        during: Is CORPUS enough, and if not, how much is missing?
+        looks: With --during: how often you will look at the data.
     Output:
-        figure: Where to draw the frontier: .svg, .pdf or .png.
-        settings: Print the lines for the study file alone.
+        figure: Draw the frontier: .svg, .pdf or .png.
+        settings: Print only the lines for the study file.
         to: A folder for a page with all tables and figures.
         seed where json csv latex
     """
@@ -164,14 +164,14 @@ def rehearse(
     options: Annotated[Values, options_of("recruit/rehearsal/rehearse.py", "rehearse", only="people seed mix")],
     to: Path | None = None,
 ) -> VerbResult:
-    """Let simulated people walk the real pages of a study, and discard everything.
+    """Walk simulated people through the real pages of a study, and discard everything.
 
-    Reports duration, cost, seats, reliability, what the checks catch, and pages that nobody can pass.
+    Reports duration, cost, seats, reliability, what the checks catch, and pages that nobody gets past.
 
     Args:
         study: A study file, or a bundled flow (flow:NAME).
-        corpus: The corpus, if the file names none.
-        pilot (CORPUS): Take the model of answers from a pilot.
+        corpus: The corpus, if the study file names none.
+        pilot (CORPUS): A pilot to model the answers on.
         to: A folder for a page with all tables.
     """
     from vantage.collect import AnnotationStudy

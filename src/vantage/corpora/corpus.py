@@ -93,7 +93,7 @@ class Corpus:
         """
         folder = Path(folder)
         if folder.is_file():
-            remedy = f"this shows how to import a table: vantage corpora preview {folder}"
+            remedy = f"to import a table, run: vantage corpora preview {folder}"
             raise InputError("this is a file, not a corpus folder", file=folder, remedy=remedy)
         if not storage.is_corpus(folder):
             problem = "there is no such folder" if not folder.exists() else "the folder has no corpus.yaml"

@@ -225,7 +225,7 @@ def _fault(lists: list[Any], questions: int, wanted: int, codes: list[float] | N
         if not numbers or len(values) != wanted:
             return f"a list should have {wanted} numbers"
         if codes is None and not (all(v >= 0 for v in values) and abs(sum(values) - 1) < DECIMALS * wanted + 0.001):
-            return f"{values} is no distribution: shares of 0 or more that add up to 1"
+            return f"{values} is not a distribution: shares of 0 or more that add up to 1"
         if codes is not None and not set(map(float, values)) <= set(codes):
             return f"{values} has a label that is off the scale"
     return None

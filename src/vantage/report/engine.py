@@ -270,7 +270,7 @@ class RecipeEngine:
             name = given[1:]
             if name not in self.values and not hasattr(analysis, name):
                 remedy = nearest(name, list(self.values))
-                raise InputError(f"'{given}' is no option or fact of the study", remedy=remedy)
+                raise InputError(f"'{given}' is neither an option nor a fact of the study", remedy=remedy)
             return self.values[name] if name in self.values else getattr(analysis, name)
 
         return {key: value(given) for key, given in options.items()}

@@ -55,10 +55,10 @@ def rate(
         raters: One rater or several.
         instrument: What is asked, by name, path or as an object.
         questions: Some of its questions; all where none is named.
-        condition: The circumstances, such as static or context.
-        vary: Factors of the presentation that are varied, such as `"order,labels"` (see `vantage.presentations`).
-        design: How: `balanced` asks every item in a few presentations, `full` in all.
-        presentation: What is the same in all of them, such as `"order=down"`.
+        condition: The condition of the instrument, such as static or context.
+        vary: Which parts of the presentation to vary, such as `"order,labels"` (see `vantage.presentations`).
+        design: How to vary them: `balanced` asks each item in a few presentations, `full` in all.
+        presentation: What to hold fixed, such as `"order=down"`.
         progress: Called with the number of requests that were answered.
         store: Where every reply is kept, so that a run that ends early can be resumed; a temporary
             file without it.

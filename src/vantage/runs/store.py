@@ -149,7 +149,9 @@ class RunStore:
     def _open(self) -> None:
         if self.read_only:
             if not self.path.is_file():
-                raise InputError("there is no run store here", file=self.path, remedy="name the file with --store")
+                raise InputError(
+                    "there is no run store here", file=self.path, remedy="name a store, or a corpus folder that has one"
+                )
             self._writer = None
             self._reader = self._looking()
             self.claims = Claims(self.path, None)

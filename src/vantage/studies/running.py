@@ -146,9 +146,9 @@ def preview(
             raise
         except Exception as error:
             raise InputError(
-                f"study '{chosen.name}' cannot be estimated, since it collects only with replies at hand "
+                f"study '{chosen.name}' cannot be estimated, since it collects only with existing replies "
                 f"({type(error).__name__}: {error})",
-                remedy="see docs/studies.md on what collect must bear",
+                remedy="see docs/studies.md on how collect is called",
             ) from error
     notes = [*context.forecast.notes, *([UNTRAINED] if context.trained else []), *context.warnings]
     if out is not None and (Path(out) / STORE).is_file():
@@ -250,7 +250,7 @@ def _continues(folder: Path, record: Record) -> None:
             raise InputError(
                 f"the folder holds a run with {part} {_word(before.get(part))}, not {_word(after.get(part))}",
                 file=folder,
-                remedy="choose another folder, or the same options to go on with it",
+                remedy="choose another folder, or the same options to continue it",
             )
 
 

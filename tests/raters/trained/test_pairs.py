@@ -262,7 +262,7 @@ def test_pairs_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_without_torch_the_light_methods_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vantage.raters.trained.pairs.find_spec", lambda name: None)
     with pytest.raises(
-        InputError, match=r"needs the packages torch and transformers; pip install vantage-raters\[local\]"
+        InputError, match=r"needs the packages torch and transformers; pip install 'vantage-raters\[local\]'"
     ) as told:
         fit(parted(), kind="tokens")
     assert "tfidf-users" in str(told.value)

@@ -342,7 +342,7 @@ def test_models_are_prompted_with_nothing_a_trait_or_a_history(
         ({"corpus": "mp"}, "corpus 'mp' is not here"),
         ({"scoring": "maybe"}, "scoring 'maybe' is not known"),
         ({"draw": "lots"}, "draw 'lots' is not known"),
-        ({"threshold": 2.0}, "a threshold of 2.0 is no F1"),
+        ({"threshold": 2.0}, "a threshold of 2.0 is not an F1 score"),
         ({"texts": -1}, "cannot be negative"),
     ],
 )

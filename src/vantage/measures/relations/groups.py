@@ -301,7 +301,7 @@ class GroupAnalysis:
         if (self.over in ("items", "raters") and self.over != made) or self.over == "runs" or alone:
             units = "items" if alone else made
             raise InputError(
-                f"the units of this comparison are {units}, so it has no interval over '{self.over}'",
+                f"the units of this comparison are {units}, so there is no interval over '{self.over}'",
                 remedy="leave ci out",
             )
 

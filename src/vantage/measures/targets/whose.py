@@ -138,7 +138,7 @@ def whose_label(
 
 @dataclass(frozen=True)
 class _Tally:
-    """Who gave which answer to which unit, as a matrix of units and answers by raters, and the targets' weights."""
+    """The answers by rater, as a matrix of units and answers by raters, and the targets' weights."""
 
     units: list[str]
     codes: Floats

@@ -56,7 +56,7 @@ def fit(
     Args:
         data: What is learned from: a corpus, or the training part of a split made by `vantage.perspective.split`.
         questions: One question, or several that are learned together; all of the corpus where none is named.
-        kind: `encoder`; `vectors`, a regression on the vectors of an encoder that stays as it is, which takes minutes;
+        kind: `encoder`; `vectors`, a regression on the vectors of a frozen encoder, which takes minutes;
             `probe`, a regression on the states of a language model; `blend`, several of these stacked, an encoder and a
             probe unless `parts` says otherwise; `ridge` or `logistic` regression on words; or a baseline: `majority`,
             `mean`, `median`. Of a split one of `pairs.PAIR_METHODS`, where `encoder` is `tokens`.
@@ -66,11 +66,11 @@ def fit(
             the corpus. Without it, texts of the corpus are held out in turn.
         target: `individual` judgments, or their `mean`, `median` or `majority` per item. Encoders learn individual
             judgments where nothing is said, the other kinds the mean (for a nominal scale the majority).
-        coarse: Learn the bands of the scale (low, neutral, high) instead of its options; the questions are then
-            called `QUESTION-coarse`, as in the coarse style of chat raters.
-        raters: Whose judgments are learned; people's where nobody is named.
+        coarse: Learn the bands of the scale (low, neutral, high) instead of its options; questions are then called
+            `QUESTION-coarse`, as in the coarse style of chat raters.
+        raters: Whose judgments to learn (default: people's).
         condition: Only judgments under this condition.
-        name: The rater's id; otherwise it is made from kind and model.
+        name: The rater's id (default: made from kind and model).
         seed: Random seed.
         checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders and probes).
         progress: Called with steps done and steps in all (encoders and probes).

@@ -54,7 +54,7 @@ def pair_method(name: str) -> PairMethod:
     if method.torch and missing:
         raise InputError(
             f"the method '{name}' needs the package{'s' if missing[1:] else ''} {' and '.join(missing)}",
-            remedy=f"pip install vantage-raters[local], or use one of {', '.join(LIGHT)}",
+            remedy=f"pip install 'vantage-raters[local]', or use one of {', '.join(LIGHT)}",
         )
     return method
 

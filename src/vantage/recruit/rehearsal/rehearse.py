@@ -96,9 +96,9 @@ def rehearse(
 
     Args:
         study: The study whose pages they walk.
-        people: How many simulated people come, at most 5,000.
+        people: How many simulated people take part (at most 5,000).
         seed: Random seed.
-        mix: Shares of careful, hasty, careless, copying, leaving, phone … people. The kinds are `answering.KINDS`.
+        mix: The shares of careful, hasty, careless, copying, leaving, phone … people. The kinds are `answering.KINDS`.
         pilot: Whose answers the model of ratings is taken from, instead of stated parameters.
         advance: Called with how many people have walked.
     """
