@@ -122,7 +122,9 @@ def total_rows(frame: pl.DataFrame, least: int = 2) -> list[int]:
 
 def _is_total(row: Numbers, rest: Numbers, least: int) -> str:
     """Whether a row has the sum or the mean of the others in every column, their number, median …, or nothing such."""
-    enough = ~np.isnan(row) & ((~np.isnan(rest)).sum(axis=0) > 1)
+    # Columns that always hold the same number follow every rule.
+    varied = np.nan_to_num(rest, nan=np.inf).min(axis=0) < np.nan_to_num(rest, nan=-np.inf).max(axis=0)
+    enough = ~np.isnan(row) & ((~np.isnan(rest)).sum(axis=0) > 1) & varied
     if enough.sum() < least:
         return ""
     rest, row = rest[:, enough], row[enough]
@@ -137,10 +139,14 @@ def _is_total(row: Numbers, rest: Numbers, least: int) -> str:
 
 
 def names_of_totals(frame: pl.DataFrame) -> list[str]:
-    """The ids of rows that are made of the others: the first word in each."""
-    words = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    rows = frame.select(words)[total_rows(frame)].rows()
-    names = [next((cell for cell in row if cell is not None and not _is_number(cell)), None) for row in rows]
+    """The ids of rows that are made of the others: the first word in each, which no other row has."""
+    words = frame.select(name for name, dtype in frame.schema.items() if dtype == pl.String)
+    places = total_rows(frame)
+    names = []
+    for row in words[places].rows():
+        named = (c for c, column in zip(row, words, strict=True) if c is not None and not _is_number(c)
+                 and (column == c).sum() == 1)  # fmt: skip
+        names.append(next(named, None))
     return [name.strip() for name in names if name is not None] if None not in names else []
 
 
