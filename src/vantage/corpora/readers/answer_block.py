@@ -94,7 +94,8 @@ class Columns:
         described = [n for n in block if n not in family and (self.said("trait", n) or self.said("remark", n))]
         block = [n for n in self.facts if n in block and n not in totals and n not in described]
         family = [n for n in family if n not in totals]
-        if len(self.frame) <= ENOUGH and not family:
+        texts = any(fact.kind == "text" for fact in self.facts.values())
+        if len(self.frame) <= ENOUGH and not family and not texts:
             self._ask_about(block)
         if rivals := self._rivals(groups[1:], block, totals):
             if len(self.frame) <= SMALL and not (family or self._family(rivals)):
@@ -174,6 +175,8 @@ class Columns:
         """Columns with the same answers, most of them called alike: others may not belong, and others called so may."""
         pattern = stem(family[0])
         narrow = self._narrow(block)
+        if own := [n for n in self._family(narrow) if stem(n) != pattern]:
+            return [[n for n in block if n not in narrow], own], f"both '{block[0]}' and '{own[0]}' may be answers"
         odd = [n for n in block if n not in (*family, *narrow) and self.facts[n].distinct > 1]
         # A sex that is coded 1 and 2 may be called q1 too; other columns with few answers are easy or hard items.
         ends = [n for n in (family[0], family[-1]) if n in narrow and len(self.facts[n].codes) == 2]
@@ -338,7 +341,7 @@ def unlike(answers: Mapping[str, Mapping[Any, int]]) -> set[str]:
         if sum(codes.values()) <= 2 or len(answers) < 2:
             continue
         if any(isinstance(code, str) for code in codes):
-            if len(codes) > 1 and sum(codes.values()) > TINY and all(held[code] == 1 for code in codes):
+            if len(codes) > 1 and all(held[code] == 1 for code in codes):
                 strange.add(name)
             continue
         low = next((end[0] for end in lowest if end[2] != name), 0.0)

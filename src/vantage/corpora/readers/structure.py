@@ -523,12 +523,8 @@ class _Table(Columns):
             return self._shape(doubt=what)
         key = self._row_key(block)
         spreads = [spread] if spread else self._spreads(block, key)
-        apart = len(blocks) > 1 and not {*block} & {*blocks[1]}
-        readings = [
-            self._wide_options(columns, key, one, [n for b in blocks for n in b] if apart else ())
-            for columns in blocks
-            for one in spreads
-        ]
+        every = [name for columns in blocks for name in columns]
+        readings = [self._wide_options(columns, key, one, every) for columns in blocks for one in spreads]
         if len(spreads) > 1:
             also = f"; also, {doubt}" if doubt else ""
             doubt = f"nothing tells whether the columns are raters or the rows are{also}"
@@ -679,7 +675,8 @@ class _Table(Columns):
     def _wide_options(
         self, block: Sequence[str], key: Mapping[str, str], spread: str, answers: Sequence[str] = ()
     ) -> TableReading:
-        """The options for a wide table; `answers` are columns that describe nothing even if they are not read."""
+        """The options for a wide table; of `answers`, columns that are called alike describe nothing."""
+        answers = self._family([n for n in answers if n not in block])
         mapping = {k: v for k, v in self.map.items() if k not in (*spread.split(","), "value")}
         row_role = "rater" if "item" in spread else "item"
         if "id" in key and row_role not in mapping:
