@@ -107,6 +107,7 @@ class _Table(Columns):
         self, rows: FileRows, frame: pl.DataFrame, facts: dict[str, ColumnFacts], given: Mapping[str, Any]
     ) -> None:
         self.given = given
+        self._known_sides: dict[str, list[str]] = {}
         self.map: dict[str, str] = dict(given.get("map") or {})
         for role in ROLES:
             if (
@@ -368,6 +369,11 @@ class _Table(Columns):
 
     def _side(self, key: str) -> list[str]:
         """The columns that are constant within a key, and not everywhere."""
+        if key not in self._known_sides:
+            self._known_sides[key] = self._constant_within(key)
+        return self._known_sides[key]
+
+    def _constant_within(self, key: str) -> list[str]:
         others = [n for n in self.free if n != key and self.facts[n].distinct > 1]
         if self.facts[key].unique:
             return [n for n in others if self.said("trait", n)]
