@@ -2,9 +2,9 @@
 
 `python -m benchmarks calibration` runs the table in benchmarks/calibration_rows.py, one row per measure, design and
 target. `--only alpha` and `--design few-items` choose rows (names or parts of them, several with semicolons),
-`--replications 200` says how many tables are simulated (300), `--when after` under which name results are kept in
-benchmarks/calibration.csv (by default they are shown and not kept), and `--seed 1` takes other tables. The page is
-written from the kept results.
+`--replications 200` says how many tables are simulated (300), `--keep` puts results with the day of the run into
+benchmarks/calibration.csv, and `--seed 1` takes other tables. The page is written from the kept results. `--stale DAY`
+chooses rows that were not run since that day.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -43,11 +44,11 @@ TRUE_ITEMS: Final = 2000
 class Result:
     """What the tables of one row gave. Refusals give no interval or p; warnings are reasons beside one."""
 
-    when: str
     measure: str
     design: str
     target: str
     what: str = ""
+    day: str = field(default_factory=lambda: date.today().isoformat())
     replications: int = 0
     given: int = 0
     hits: float = 0.0
@@ -71,9 +72,9 @@ class Result:
         return self.hits / self.given if self.given else None
 
     @property
-    def key(self) -> tuple[str, str, str, str, str]:
+    def key(self) -> tuple[str, str, str, str]:
         """What a result is known by."""
-        return self.when, self.measure, self.design, self.target, self.what
+        return self.measure, self.design, self.target, self.what
 
     def add(self, hit: bool, reason: str | None, width: float = 0.0) -> None:
         """Counts an interval or a p that is given."""
@@ -134,11 +135,11 @@ def value_of_raters(name: str, design: str, number: int) -> float:
 # --- running ---------------------------------------------------------------------------------------------------------
 
 
-def run(line: Line, replications: int, *, seed: int = 0, when: str = "now") -> list[Result]:
+def run(line: Line, replications: int, *, seed: int = 0) -> list[Result]:
     """The results of one row; a case has several."""
     if line.design in CASES:
-        return list(_case(line, replications, seed, when))
-    design, result = DESIGNS[line.design], Result(when, line.measure, line.design, line.target)
+        return list(_case(line, replications, seed))
+    design, result = DESIGNS[line.design], Result(line.measure, line.design, line.target)
     for n in range(replications):
         result.replications += 1
         rng = np.random.default_rng([seed, n])
@@ -164,12 +165,12 @@ def run(line: Line, replications: int, *, seed: int = 0, when: str = "now") -> l
     return [result]
 
 
-def _case(line: Line, replications: int, seed: int, when: str) -> Iterator[Result]:
+def _case(line: Line, replications: int, seed: int) -> Iterator[Result]:
     _, case, slow = CASES[line.design]
     made = [case(1000 * seed + n) for n in range(max(1, replications // slow))]
     for what in made[0]:
         hits = sum(one[what] for one in made)
-        yield Result(when, line.measure, line.design, line.target, what, len(made), len(made), hits)
+        yield Result(line.measure, line.design, line.target, what, replications=len(made), given=len(made), hits=hits)
 
 
 def chosen(only: Sequence[str], designs: Sequence[str]) -> list[Line]:
@@ -194,7 +195,7 @@ def chosen(only: Sequence[str], designs: Sequence[str]) -> list[Line]:
 COLUMNS: Final = [column.name for column in fields(Result) if column.name != "reasons"]
 
 
-def kept() -> dict[tuple[str, str, str, str, str], Result]:
+def kept() -> dict[tuple[str, str, str, str], Result]:
     """The results in the file, by what they are known by."""
     if not RESULTS.exists():
         return {}
@@ -202,7 +203,7 @@ def kept() -> dict[tuple[str, str, str, str, str], Result]:
     with RESULTS.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             texts: dict[str, Any] = {
-                name: row[name] for name in ("when", "measure", "design", "target", "what", "over")
+                name: row[name] for name in ("measure", "design", "target", "what", "day", "over")
             }
             counts: dict[str, Any] = {name: int(row[name]) for name in ("replications", "given", "warned", "silent")}
             rows.append(Result(**texts, **counts, hits=float(row["hits"]), width=float(row["width"])))
@@ -213,9 +214,11 @@ def keep(results: Sequence[Result]) -> None:
     """Writes results into the file, in the order of the table, and the page from it."""
     from benchmarks.calibration_page import PAGE, page
 
-    together = kept() | {result.key: result for result in results}
     order = {(line.measure, line.design): n for n, line in enumerate(lines())}
-    rows = sorted(together.values(), key=lambda r: (order.get((r.measure, r.design), len(order)), r.what, r.when))
+    together = kept() | {result.key: result for result in results}
+    # A row that the table no longer has is not kept.
+    rows = [result for result in together.values() if (result.measure, result.design) in order]
+    rows.sort(key=lambda r: (order[r.measure, r.design], r.what))
     with RESULTS.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
@@ -246,22 +249,27 @@ def main() -> None:
     parser.add_argument("--design", default="", help="designs, with semicolons")
     parser.add_argument("--replications", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--when", help="keep the results under this name, such as before or after")
+    parser.add_argument("--keep", action="store_true", help="keep the results, and write the page from them")
+    parser.add_argument("--stale", metavar="DAY", help="only rows that were not run since that day")
     asked, _ = parser.parse_known_args(sys.argv[1:])
     number = next((int(word) for word in asked.words if word.isdecimal()), asked.replications)
     words = [[part for part in given.split(";") if part] for given in (asked.only, asked.design)]
-    if not (table := chosen(*words)):
+    table = chosen(*words)
+    if asked.stale:
+        fresh = {(result.measure, result.design) for result in kept().values() if result.day >= asked.stale}
+        table = [line for line in table if (line.measure, line.design) not in fresh]
+    elif not table:
         names = ", ".join(dict.fromkeys([*INTERVALS, *TESTS]))
         parser.error(f"no row has these names; measures: {names}; designs: {', '.join([*DESIGNS, *CASES])}")
     for line in table:
         start = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            results = run(line, number, seed=asked.seed, when=asked.when or "now")
+            results = run(line, number, seed=asked.seed)
         for result in results:
             print(result.shown(), flush=True)
         print(f"    {time.perf_counter() - start:.0f} s", flush=True)
-        if asked.when:
+        if asked.keep:
             keep(results)
 
 

@@ -26,7 +26,7 @@ hold the value of the population ({items} items, {raters} raters, about), *rejec
 nothing to find; *refused* counts tables without an interval or p, *warned* those with a reason beside it, and
 *silent* the misses (or false findings) without a word. With 100 tables the standard error of 95 % is 2.2 points, with
 300 it is 1.3. To run one row: `python -m benchmarks calibration --only alpha --design few-items --replications 200`;
-`--when after` keeps it. [Audits](audit.md) and [powered estimates](powered.md) have tables of their own.
+`--keep` keeps it. [Audits](audit.md) and [powered estimates](powered.md) have tables of their own.
 """
 DESIGNED: Final = """
 ## Ordinary designs that are hard
@@ -143,27 +143,10 @@ def page(results: Sequence[Result]) -> str:
     )
 
 
-def _times(results: Sequence[Result]) -> list[str]:
-    order = ("before", "after")
-    return sorted({result.when for result in results}, key=lambda when: order.index(when) if when in order else 9)
-
-
 def _lines(results: Sequence[Result]) -> list[str]:
-    """A row per measure and design; for every time: what was held, and what was said."""
-    times = _times(results)
-    by_row: dict[tuple[str, str, str], dict[str, Result]] = {}
-    for result in results:
-        by_row.setdefault((result.design, result.measure, result.target), {})[result.when] = result
-    head = ["design", "measure", "target"]
-    for when in times:
-        head += [f"{when}", "width", "refused", "warned", "silent"]
-    rows = []
-    for (design, measure, target), there in by_row.items():
-        row = [design, measure, target]
-        for when in times:
-            row += _cells(there[when]) if when in there else [""] * 5
-        rows.append(row)
-    return _table(head, rows, 3)
+    """A row per measure and design: what was held, and what was said."""
+    rows = [[result.design, result.measure, result.target, *_cells(result)] for result in results]
+    return _table(["design", "measure", "target", "held or rejected", "width", "refused", "warned", "silent"], rows, 3)
 
 
 def _cells(result: Result) -> list[str]:
@@ -184,10 +167,10 @@ def _marked(result: Result) -> str:
 
 
 def _matrix(results: Sequence[Result], what: str) -> list[str]:
-    """Designs × measures, of the last time that each was run."""
+    """Designs × measures."""
     measures = list(dict.fromkeys(result.measure for result in results))
     designs = list(dict.fromkeys(result.design for result in results))
-    latest = {(r.measure, r.design): r for when in _times(results) for r in results if r.when == when and r.given}
+    latest = {(result.measure, result.design): result for result in results if result.given}
     rows = []
     for measure in measures:
         cells = [latest.get((measure, design)) for design in designs]
@@ -203,8 +186,8 @@ def _cases(results: Sequence[Result]) -> list[str]:
         share = result.hits / result.given
         # The intervals of many raters or items of a table are averaged, so that chance allows less.
         shown = f"{share:.2f}" if mean else _marked(result) + " %" if single else f"{100 * share:.1f} %"
-        rows.append([result.design, result.what, result.when, str(result.given), shown])
-    return _table(["case", "what", "when", "tables", "share"], rows, 3)
+        rows.append([result.design, result.what, str(result.given), shown])
+    return _table(["case", "what", "tables", "share"], rows, 2)
 
 
 def _table(head: list[str], rows: list[list[str]], texts: int) -> list[str]:

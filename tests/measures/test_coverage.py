@@ -122,27 +122,25 @@ def test_a_population_has_the_value_that_a_formula_gives() -> None:
 
 
 def test_a_result_counts_misses_without_a_word_and_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = Result("before", "alpha", "few-items", "items", replications=4)
+    result = Result("alpha", "few-items", "items", replications=4)
     for hit, reason in ((True, None), (False, None), (False, "few items")):
         result.add(hit, reason, 0.3)
     assert (result.given, result.hits, result.warned, result.silent) == (3, 1, 1, 1)
     assert "held  33.3 % of 3" in result.shown()
     assert "refused 1, warned 1, silent 1" in result.shown()
-    test = Result("before", "compare, condition", "within-raters", "nothing there", replications=2)
+    test = Result("compare, condition", "within-raters", "nothing there", replications=2)
     test.add(True, None)
     test.add(False, None)
     assert test.silent == 1
     monkeypatch.setattr(calibration, "RESULTS", tmp_path / "results.csv")
     monkeypatch.setattr(calibration_page, "PAGE", tmp_path / "page.md")
-    calibration.keep([test, result])
-    calibration.keep([replace(result, when="after", hits=3)])
-    assert [key[:3] for key in calibration.kept()] == [
-        ("after", "alpha", "few-items"),
-        ("before", "alpha", "few-items"),
-        ("before", "compare, condition", "within-raters"),
-    ]
+    calibration.keep([test, result, Result("alpha", "no such design", "items")])
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| few-items | alpha | items | **33.3** of 3 | 0.300 | 25 % | 25 % | 25 % | 100.0 of 3 |" in page
+    assert "| few-items | alpha | items | **33.3** of 3 | 0.300 | 25 % | 25 % | 25 % |" in page
+    calibration.keep([replace(result, hits=3)])
+    assert [key[:2] for key in calibration.kept()] == [("alpha", "few-items"), ("compare, condition", "within-raters")]
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| few-items | alpha | items | 100.0 of 3 | 0.300 | 25 % | 25 % | 25 % |" in page
 
 
 def test_the_page_is_written_from_the_results() -> None:

@@ -355,7 +355,8 @@ class GaussianFit:
             return float(np.log(weights @ self._of_logs(logs)._solved[1] @ weights) + logs[-1])
 
         shifts = np.eye(len(centre)) * 1e-3
-        slope = np.array([log_variance(centre + one) - log_variance(centre - one) for one in shifts]) / 2e-3
+        with few_threads(self.model.design.columns):
+            slope = np.array([log_variance(centre + one) - log_variance(centre - one) for one in shifts]) / 2e-3
         unsure = float(slope @ self._log_variances @ slope)
         error = float(np.sqrt(weights @ self.covariance @ weights))
         return Contrast(float(weights @ self.beta), error, 2 / unsure if unsure > 0 else np.inf)
