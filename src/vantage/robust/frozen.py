@@ -124,8 +124,8 @@ class FrozenPlan(BaseModel):
         out = people.raters.join(kept.raters, on="rater", how="anti")
         reasons = [str(one) for one in out["excluded"]] if len(out) else []
         if unplanned := [one for one in reasons if one not in self.exclusions]:
-            number, named = counted(len(unplanned), "rater"), ", ".join(sorted({*unplanned}))
-            yield f"{number} excluded for reasons that were not planned: {named}"
+            who, why = counted(len(unplanned), "rater"), ", ".join(sorted({*unplanned}))
+            yield f"{who} excluded for reasons that were not planned: {why}"
         for name, number in self.stopping.items():
             there = kept.judgments[name.removesuffix("s")].n_unique() if name != "judgments" else len(kept.judgments)
             if there != number:
