@@ -292,6 +292,8 @@ class ParticipantService(ParticipantPlaces):
         reassigned.
         """
         page, group = page_number(token), group_number(token)
+        if not any(group in block.sets for block in self.study.blocks):
+            raise Refused(sentence("There is no such page."), "unknown")
         questions, ways = self.study.shown(group, participant.number, page)
         submission = Submission(
             participant.number,
