@@ -95,12 +95,8 @@ class Columns:
         block = [n for n in self.facts if n in block and n not in totals and n not in described]
         family = [n for n in family if n not in totals]
         texts = any(fact.kind == "text" for fact in self.facts.values())
-        if len(self.frame) <= ENOUGH and not texts:
-            others = [n for n in self.free if n not in (*block, *totals) and not self.said("trait", n)]
-            others = [n for n in others if self.facts[n].kind == "number" and self._same_kind(n, block[0])]
-            others = [n for n in others if self.facts[n].whole == self.facts[block[0]].whole]
-            if others or not family:
-                self._ask_about(others or block)
+        if len(self.frame) <= ENOUGH and not family and not texts:
+            self._ask_about(block)
         if rivals := self._rivals(groups[1:], block, totals):
             if len(self.frame) <= SMALL and not (family or self._family(rivals)):
                 self._ask_about([block[0], rivals[0]])
