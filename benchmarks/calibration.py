@@ -202,9 +202,7 @@ def kept() -> dict[tuple[str, str, str, str], Result]:
     rows: list[Result] = []
     with RESULTS.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            texts: dict[str, Any] = {
-                name: row[name] for name in ("measure", "design", "target", "what", "day", "over")
-            }
+            texts: dict[str, Any] = {name: row[name] for name in ("measure", "design", "target", "what", "day", "over")}
             counts: dict[str, Any] = {name: int(row[name]) for name in ("replications", "given", "warned", "silent")}
             rows.append(Result(**texts, **counts, hits=float(row["hits"]), width=float(row["width"])))
     return {result.key: result for result in rows}

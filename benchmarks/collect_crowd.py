@@ -70,6 +70,7 @@ class Person:
         self.rng = random.Random(number)  # noqa: S311
         self.acknowledged: dict[str, str] = {}
         self.submits: list[float] = []
+        self.pages: list[float] = []
         self.errors: list[str] = []
         self.rested = 0.0
 
@@ -94,7 +95,10 @@ class Person:
         path = "/"
         await asyncio.sleep(self.rng.uniform(0, 2))
         while "/end" not in path and not stop.is_set():
+            asked = time.perf_counter()
             _, leads, text = await self.ask("GET", path)
+            if "/item/" in path:
+                self.pages.append(time.perf_counter() - asked)
             if leads:
                 path = leads
                 continue
@@ -196,10 +200,11 @@ async def crowd(file: Path, database: str, workers: int, number: int, pace: floa
     server.stop()
     errors = [error for person in people for error in person.errors]
     assert not errors, (len(errors), errors[:5])
-    times = [one for person in people for one in person.submits]
-    p99 = statistics.quantiles(times, n=100)[98] * 1e3
-    summary = check(file, database, people)
-    print(f"    {summary}; no error; {len(times) / took:,.0f} answers/s, submit p99 {p99:.0f} ms", flush=True)
+    submits, views = [one for p in people for one in p.submits], [one for p in people for one in p.pages]
+    saved, shown = (statistics.quantiles(times, n=100)[98] * 1e3 for times in (submits, views))
+    rate = f"{len(submits) / took:,.0f} answers/s, submit p99 {saved:.0f} ms, page p99 {shown:.0f} ms"
+    load = Path("/proc/loadavg").read_text("ascii").split()[0]
+    print(f"    {check(file, database, people)}; no error; {rate}; load afterwards {load}", flush=True)
     assert sum(len(person.acknowledged) for person in people) == ITEMS * RATERS
 
 

@@ -153,7 +153,7 @@ def test_only_scales_with_a_direction_are_mirrored() -> None:
         ("order=sideways", "order has no level 'sideways'"),
         ("order", "does not give one level of order"),
         ("order=up order=down", "does not give one level of order"),
-        ("wording=0", "wording=0 is no wording"),
+        ("wording=0", "wording=0 is not a wording"),
         ("seen=a.b", "no order of options"),
     ],
 )

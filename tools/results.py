@@ -2,8 +2,9 @@
 
 In docs/STUDY.md a figure stands between two comments, of which the first names a row of the ledger:
 `<!-- = TABLE; NAME -->.98 (.96 to .99)<!-- -->`. A third part names another number of the row than the estimate with
-its interval, and a fourth its form, such as `%` or `.3f`; where several sentences speak of a row, `NAME [VERDICT]`
-names the one. The released data are needed, and some minutes.
+its interval (that of the report, for all comparisons of a question at once), and a fourth its form, such as `%` or
+`.3f`; where several sentences speak of a row, `NAME [VERDICT]` names the one. The released data are needed, and some
+minutes.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def ledger(study: str, data: Path) -> Sequence[Claim]:
 def filled(page: str, claims: Iterable[Claim]) -> str:
     """The page with every figure as the ledger has it.
 
-    >>> row = Claim("against:above", 0.98, 0.9, 1.0, name="trust", table="alpha", low_alone=0.961, high_alone=0.99)
+    >>> row = Claim("against:above", 0.98, 0.961, 0.99, name="trust", table="alpha", low_alone=0.97, high_alone=0.985)
     >>> filled("alpha <!-- = alpha; trust --><!-- -->, <!-- = alpha; trust; estimate; % -->97 %<!-- -->", [row])
     'alpha <!-- = alpha; trust -->.98 (.96 to .99)<!-- -->, <!-- = alpha; trust; estimate; % -->98 %<!-- -->'
     """
@@ -68,8 +69,7 @@ def _shown(key: str, rows: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
     row = rows[table, name]
     if column:
         return _number(row[column], form)
-    low, high = (row.get(f"{end}_alone", row.get(end)) for end in ("low", "high"))
-    return f"{_number(row['estimate'], form)} ({_number(low, form)} to {_number(high, form)})"
+    return f"{_number(row['estimate'], form)} ({_number(row['low'], form)} to {_number(row['high'], form)})"
 
 
 def _number(value: Any, form: str) -> str:

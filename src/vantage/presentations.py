@@ -73,7 +73,7 @@ class Presentation:
             known = FACTORS.get(factor, ())
             if factor == "wording":
                 if not level.isdecimal() or int(level) < 1:
-                    raise InputError(f"wording={level} is no wording", remedy="count wordings from 1")
+                    raise InputError(f"wording={level} is not a wording", remedy="count wordings from 1")
             elif factor == "seen":
                 if not all(place.isdecimal() for place in level.split(".")):
                     raise InputError(f"seen={level} is no order of options", remedy="write places, such as 3.1.2")

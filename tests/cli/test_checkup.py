@@ -68,13 +68,13 @@ def test_folders_are_written_to_and_left_clean(tmp_path: Path, monkeypatch: pyte
     assert set(states(checkup.places(tmp_path)).values()) == {"fine"}
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(checkup, "NEEDED_SPACE", 2**80)
-    assert "make room" in next(iter(checkup.places(tmp_path))).sentence
+    assert "free some space" in next(iter(checkup.places(tmp_path))).sentence
 
 
 @pytest.mark.parametrize(
     ("address", "state", "told"),
     [
-        ("sqlite:///{}/new.sqlite", "absent", "is not there yet"),
+        ("sqlite:///{}/new.sqlite", "absent", "does not exist yet"),
         ("sqlite:///{}/none/new.sqlite", "problem", "there is no folder"),
         ("sqlite:///{}/old.sqlite", "fine", "answers (sqlite 3"),
         ("sqlite:///{}/bad.sqlite", "problem", "cannot be reached"),

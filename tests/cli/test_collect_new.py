@@ -40,7 +40,7 @@ def test_a_table_of_texts_becomes_a_study(capsys: pytest.CaptureFixture[str], mo
     )
     assert (study.plan.raters, study.plan.batch.size, len(study.blocks[0].checks)) == (2, 3, 1)
     done = run(capsys, monkeypatch, "collect", "new", "posts.csv", *asked)
-    assert "there is such a folder already; choose another one with --to" in done.err
+    assert "the folder exists already; choose another one with --to" in done.err
 
 
 def test_with_a_bundled_instrument(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_with_a_bundled_instrument(capsys: pytest.CaptureFixture[str], monkeypat
     ("given", "said"),
     [
         ((), "What is asked about each text?; pass --instrument NAME, or --ask"),
-        (("--ask", "Warm?", "--answers", "yes"), "'yes' is no list of answers; write for example '1-7'"),
+        (("--ask", "Warm?", "--answers", "yes"), "'yes' is not a list of answers; write for example '1-7'"),
         (("--ask", "Warm?", "--answers", "1-7", "--map", "text=body"), "body"),
         (("--instrument", "irony"), "'post'|post"),
     ],

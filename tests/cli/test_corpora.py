@@ -125,7 +125,7 @@ def test_filter_merge_and_traits(vantage: Vantage, demo: Path, tmp_path: Path) -
     done = vantage("corpora", "traits", tmp_path / "m", "--from", path)
     assert done.code == 0, done.err
     people = Corpus.read(tmp_path / "m").raters.height
-    assert f"The table has nothing about {people - 2} of {people} people: " in done.out
+    assert f"The table says nothing about {people - 2} of {people} people: " in done.out
     assert Corpus.read(tmp_path / "m").raters.filter(rater="r2")["country"].to_list() == ["PE"]
 
 
@@ -218,7 +218,7 @@ def test_preview_knows_columns_by_their_names_however_they_are_written(vantage: 
         ),
         (
             ("corpora", "describe", "t.csv"),
-            "t.csv: this is a file, not a corpus folder; this shows how to import a table",
+            "t.csv: this is a file, not a corpus folder; to import a table, run: vantage corpora preview t.csv",
         ),
         (("report", "t.csv"), "this is a file, not a corpus folder"),
         (("measure", "alpha", "t.csv"), "vantage corpora preview t.csv"),

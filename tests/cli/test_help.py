@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 from typer.main import get_command
 
+from tests.cli.conftest import Vantage
 from vantage.cli.options import help_groups
 
 SNAPSHOT: Final = Path(__file__).with_name("help.txt")
@@ -67,19 +68,41 @@ def test_commands_with_many_options_have_them_in_groups() -> None:
         assert {one.name for one in options(command)} <= help_groups(command).keys(), name
 
 
-def test_help_ends_well_and_an_unknown_option_does_not(capsys: pytest.CaptureFixture[str]) -> None:
-    known = dict(commands())
-    for name, command in known.items():
+def test_help_ends_well_and_an_unknown_option_does_not(vantage: Vantage) -> None:
+    for name, command in commands():
+        words = name.split()[1:]
+        told = vantage(*words, "--help")
+        assert (told.code, "Usage: vantage" in told.out) == (0, True), name
         # The verbs whose options depend on what is measured read them when they run.
-        open_to_all = command.context_settings.get("ignore_unknown_options")
-        ends = []
-        for word in ("--help",) if open_to_all else ("--help", "--no-such-option-at-all"):
-            with pytest.raises(SystemExit) as ended:
-                known["vantage"].main([*name.split()[1:], word], prog_name="vantage")
-            ends.append(ended.value.code)
-        printed = capsys.readouterr()
-        assert ends == [0, 2][: len(ends)], name
-        assert "Usage: vantage" in printed.out, name
+        if not command.context_settings.get("ignore_unknown_options"):
+            refused = vantage(*words, "--no-such-option-at-all")
+            assert (refused.code, refused.err.count("\n")) == (2, 1), name
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("collect", "check"), "missing argument 'FILE'; see vantage collect check --help."),
+        (("corpora", "describe", "c", "--wher", "x"), "see vantage corpora describe --help."),
+        (
+            ("collect", "invite", "c", "--count", "many"),
+            "invalid value for '--count' / '-n': Input should be a valid integer;",
+        ),
+        (("--bogus",), "no such option: --bogus"),
+        (("mesure",), "there is no command 'mesure'; did you mean 'measure'?"),
+        (("import", "t.csv"), "there is no command 'import'; run: vantage corpora import."),
+        (("corpora", "describe", "x" * 5000), "File name too long; check the path and the disk."),
+        (("collect", "status", "nowhere"), "nowhere: there is no such folder; check the path."),
+    ],
+)
+def test_a_command_that_is_not_understood_ends_with_one_sentence(
+    vantage: Vantage, words: tuple[str, ...], told: str
+) -> None:
+    done = vantage(*words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("vantage: ")
+    assert told in done.err
+    assert done.err.count("\n") == 1
 
 
 def test_every_option_is_documented_and_none_is_unknown_to_docs_and_tests() -> None:

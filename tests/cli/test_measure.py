@@ -194,7 +194,7 @@ def test_where_that_fits_nothing(vantage: Vantage, tmp_path: Path) -> None:
     done = vantage("measure", "alpha", tmp_path / "c", "--where", "rater=zzz")
     assert (done.code, "no rater is 'zzz'" in done.err) == (2, True)
     both = vantage("measure", "alpha", tmp_path / "c", "--where", "rater=r1", "--where", "gender=man")
-    assert (both.code, "nothing fits --where rater=r1 --where gender=man" in both.err) == (2, True)
+    assert (both.code, "nothing matches --where rater=r1 --where gender=man" in both.err) == (2, True)
 
 
 def test_sentences_have_the_intervals_of_the_table_above_them(vantage: Vantage, demo: Path) -> None:
@@ -204,3 +204,14 @@ def test_sentences_have_the_intervals_of_the_table_above_them(vantage: Vantage, 
         row = dict(zip(table.splitlines()[0].split(), line.split(), strict=True))
         low, high = (f"{float(row[end]):.2f}".replace("-", "−") for end in ("low", "high"))
         assert f"{low} to {high}" in said, row["question"]
+
+
+def test_names_may_be_written_with_either_dash(vantage: Vantage, demo: Path) -> None:
+    words = ("--by", "question", "--splits", 9, "--json")
+    rows = [vantage("measure", name, demo, *words).json for name in ("split-half", "split_half")]
+    assert rows[0] == rows[1]
+    usual = vantage("measure", "aggregate", demo, "--method", "dawid-skene", "--json").json
+    assert vantage("measure", "aggregate", demo, "--method", "dawid_skene", "--json").json == usual
+    from vantage.measures import aggregate
+
+    assert aggregate(demo_corpus(), method="dawid_skene").equals(aggregate(demo_corpus(), method="dawid-skene"))  # type: ignore[arg-type]

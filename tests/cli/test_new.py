@@ -49,7 +49,7 @@ def test_an_instrument_and_a_study_work_at_once(
     assert done.code == 0, done.err
     assert "trust" in done.out
     again = vantage("new", "study", "first")
-    assert (again.code, "there is something already" in again.err) == (2, True)
+    assert (again.code, "the file or folder exists already" in again.err) == (2, True)
 
 
 def test_the_questions_of_a_table_are_put_into_words_and_asked(

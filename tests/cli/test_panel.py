@@ -62,7 +62,7 @@ def test_panel_draws_the_matrix(vantage: Vantage, rated: Path, tmp_path: Path) -
         (("--raters", "model-a"), "at least two models"),
         (("--prices", "model-a"), "--prices takes NAME=VALUE"),
         (("--show", "raters", "--figure", "x.svg"), "pass --show matrix or --show votes"),
-        (("--show", "matrix", "--figure", "x.svg"), "a figure is of one question"),
+        (("--show", "matrix", "--figure", "x.svg"), "a chart shows one question"),
     ],
 )
 def test_panel_ends_bad_input_with_a_sentence(vantage: Vantage, rated: Path, words: tuple[str, ...], says: str) -> None:

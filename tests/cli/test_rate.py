@@ -94,7 +94,7 @@ def test_calls_and_cost_are_estimated(vantage: Vantage, demo: Path, tmp_path: Pa
         (("--style", "persona", "--persona", "nowhere.yaml"), "nowhere.yaml"),
         (("--style", "few-shot:50"), "50 were asked for"),
         (("--question", "trst"), "did you mean 'trust'?"),
-        (("--limit", "0"), "no items are left"),
+        (("--limit", "0"), "no items left to judge"),
         (("--setting", "threads"), "--setting takes NAME=VALUE"),
         (("--personas", "3"), "--personas has no effect without --persona;"),
         (("--style", "persona", "--persona", "control", "--user", "r1"), "has no place for a user; leave it out"),
@@ -137,7 +137,7 @@ def test_a_history_is_drawn_from_the_whole_corpus_however_few_items_are_judged(v
 
 def test_samples_without_temperature_are_warned_about(vantage: Vantage, demo: Path) -> None:
     done = vantage("rate", demo, "--instrument", "warmth-competence", "--samples", 3, "--show", 1)
-    assert "3 samples at temperature 0 are 3 times the likeliest reply" in done.err
+    assert "all 3 samples are the same likeliest reply" in done.err
 
 
 VARIED = ("rate", "--instrument", "warmth-competence", "--question", "trust", "--model", "openai:tester", "--no-probe")
@@ -194,6 +194,6 @@ def test_a_budget_says_which_design_it_pays_for(
     words = (*VARIED, demo, "--base-url", endpoint.url, "--prices", prices, "--max-cost", 0.03)
     done = vantage(*words, "--vary", "order,labels,direction")
     assert done.code == 2
-    assert "the design asks about every item 6 times and costs about" in done.err
+    assert "the design asks about each item 6 times and costs about" in done.err
     assert "raise --max-cost, vary fewer factors, or ask about" in done.err
     assert not endpoint.requests

@@ -15,7 +15,7 @@ def test_a_rater_is_learned_kept_and_judges(vantage: Vantage, demo: Path, tmp_pa
     done = vantage(*words, "--to", tmp_path / "out")
     assert done.code == 0, done.err
     assert "tfidf-ridge" in done.out
-    assert "30 of the 30 items judged have texts that it learned from" in done.out
+    assert "30 of the 30 judged items have texts that the rater learned from" in done.out
     rated = Corpus.read(tmp_path / "out")
     assert rated.raters.filter(kind="trained")["rater"].to_list() == ["tfidf-ridge"]
     mine = rated.judgments.filter(rater="tfidf-ridge")
@@ -73,7 +73,7 @@ def test_a_text_on_two_sides_of_the_split_ends_it(vantage: Vantage, demo: Path, 
     words = ("train", demo, "--kind", "mean", "--question", "trust", "--to", tmp_path / "out")
     done = vantage(*words, "--on", "item=s01,s02", "--judge", "item=s02,s03")
     assert done.code == 2
-    assert "the training part and what is judged share 1 text" in done.err
+    assert "the training part and the judged part share 1 text" in done.err
 
 
 @pytest.mark.slow

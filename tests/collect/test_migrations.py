@@ -104,7 +104,7 @@ def test_a_database_from_before_the_first_release_is_refused(
 ) -> None:
     plan = study(tmp_path)
     written(open_service(plan, database), "UPDATE settings SET value = '3' WHERE key = 'schema'")
-    with pytest.raises(InputError, match="schema version 3, from before the first release; begin the study anew"):
+    with pytest.raises(InputError, match="schema version 3, from before the first release; start a new study"):
         open_service(plan, database)
 
 

@@ -170,6 +170,18 @@ def test_withdrawing(open_service: OpenService, tmp_path: Path, database: str, r
         service.participants.page(person, 1)
 
 
+@pytest.mark.parametrize("forged", ["{page}.999.{rest}", "{page}.-1.{rest}", "999999.{group}.{rest}", "{page}.{group}"])
+def test_a_forged_form_is_refused_in_a_sentence(open_service: OpenService, tmp_path: Path, forged: str) -> None:
+    from tests.collect.people import honest
+
+    service = open_service(study(tmp_path, 3))
+    person = begun(service)
+    shown = service.participants.page(person, 1)
+    page, group, rest = shown.token.split(".", 2)
+    with pytest.raises(Refused, match="no such page|damaged"):
+        service.participants.submit(person, 1, honest(shown), token=forged.format(page=page, group=group, rest=rest))
+
+
 def test_a_paused_study_takes_what_is_under_way(open_service: OpenService, tmp_path: Path) -> None:
     service = open_service(study(tmp_path, 3))
     person = begun(service)

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from tests.collect.conftest import OpenService
 from tests.collect.people import Answer, begun, careless, corpus, honest, instrument, study, walked, work
-from tests.instruments.test_kinds import KINDS, diary
+from tests.instruments.test_kinds import KINDS, OPINIONS, ORDERS, diary
 from vantage import Corpus, Instrument
 from vantage.collect import evidence, tables
 from vantage.collect.document import FACTS, Rule
@@ -109,7 +109,9 @@ def test_answers_in_own_words_are_not_all_the_same(tmp_path: Path, open_service:
 
 
 RULES = [Rule.parse("same answer > 0.9 after 20"), Rule.parse("longest run > 15 after 20")]
-FIELDS = {"+".join(q.id for q in group): group for group in [*grouped(diary().questions), diary().questions]}
+ASKED = [diary().questions, *(Instrument.load(file).questions for file in (OPINIONS, ORDERS))]
+ALONE = [group for asked in ASKED for group in grouped(asked) if not (group[0].confidence or group[0].marks)]
+FIELDS = {"+".join(q.id for q in group): group for group in [*ALONE, *ASKED]}
 """What is asked as one, each kind alone, and all of them on a page."""
 
 
@@ -122,7 +124,22 @@ def simulated(
     for drawn in rng.normal(size=(20, len(questions))).tolist():
         page: dict[str, list[Any]] = {}
         for (q, text, slides, options), seen in zip(shapes, drawn if careful else [0.3] * len(shapes), strict=True):
-            if text:
+            if q.marks:
+                page[q.id] = [1.0, "answered", None, "", None, [int(10 + 5 * seen)]]
+            elif q.shares:
+                first = round(min(max(0.5 + 0.2 * seen, 0.0), 1.0), 2)
+                page[q.id] = [
+                    options[first < 0.5],
+                    "answered",
+                    None,
+                    "",
+                    [first, 1 - first, *[0.0] * (len(options) - 2)],
+                ]
+            elif q.whole is not None and q.whole.ranked:
+                own = drawn if careful else [0.3 * n for n in range(len(shapes))]
+                rank = sorted(own[: len(q.whole.part_ids)]).index(own[q.whole.part_ids.index(q.id)])
+                page[q.id] = [1.0 + rank, "answered", None]
+            elif text:
                 page[q.id] = [1.0, "answered", f"Since {seen:.2f}." if careful else "ok"]
             elif q.whole is not None:  # an option that applies to one item in five
                 page[q.id] = [float(seen > 0.84), "answered", None]

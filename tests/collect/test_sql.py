@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, event, select
+from sqlalchemy.exc import DBAPIError
 
 from tests.collect.conftest import new_database
 from vantage.collect.sql import WORKERS, SqlDatabase
@@ -48,6 +49,35 @@ def test_a_change_that_fails_leaves_nothing_and_harms_no_other(database: str) ->
         store.write(half)
     store.write(lambda c: write_setting(c, "whole", "1"))
     assert store.read(lambda c: (read_setting(c, "half"), read_setting(c, "whole"))) == (None, "1")
+    store.close()
+
+
+def test_connections_that_the_server_closed_are_replaced_without_a_word(postgres: str) -> None:
+    store = started(new_database(postgres))
+    gone = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+    for name in ("a", "b"):
+        store.write(lambda c, name=name: write_setting(c, name, "before"))  # type: ignore[misc]
+        with started(new_database(postgres)).engine.connect() as other:
+            other.exec_driver_sql(gone)
+        assert store.read(lambda c, name=name: read_setting(c, name)) == "before"  # type: ignore[misc]
+    with started(new_database(postgres)).engine.connect() as other:
+        other.exec_driver_sql(gone)
+    store.write(lambda c: write_setting(c, "a", "after"))
+    assert store.read(lambda c: read_setting(c, "a")) == "after"
+    store.close()
+
+
+def test_a_commit_that_breaks_off_is_not_made_again(postgres: str) -> None:
+    store, times = started(new_database(postgres)), []
+
+    def change(connection: Connection) -> None:
+        times.append(1)
+        write_setting(connection, "times", str(len(times)))
+
+    event.listen(store.engine, "commit", lambda connection: connection.connection.dbapi_connection.close())
+    with pytest.raises(DBAPIError):
+        store.write(change)
+    assert len(times) == 1
     store.close()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,9 @@ import pytest
 
 from tests.collect.web.studies import OPENED, Visitor
 from tests.instruments.test_kinds import ORDERS
+from tests.runs.test_local import Here
+from vantage import ChatRater
+from vantage.collect.rating import flow_plan
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.corpora import Corpus
@@ -18,7 +23,10 @@ from vantage.documents import dump
 from vantage.errors import Problems
 from vantage.instruments import Instrument
 from vantage.measures import pairwise
+from vantage.raters.models.base import Completion, Request
 from vantage.recruit.rehearsal.rehearse import rehearse
+from vantage.runs import RunOptions, RunStore, run
+from vantage.runs.rating import added
 
 GERMAN = ORDERS.with_name("orders.de.yaml")
 JOB = {"id": "job", "ask": "Your job?", "options": ["paid", "other"], "required": True}
@@ -142,8 +150,47 @@ def test_the_bundled_flow_for_stereomap_is_in_two_languages(tmp_path: Path) -> N
     study = AnnotationStudy.load("flow:stereomap", folder)
     assert study.languages == ("en", "de")
     german = study.in_language("de")
-    assert "aus Sicht der deutschen Gesellschaft" in german.instrument.guidelines
+    assert "in der deutschen Gesellschaft" in german.instrument.guidelines
     assert german.consent.startswith("Sie lesen die Namen")
     assert german.shown_item({"group": "nurses", "group_de": "Pflegekräfte"}) == {"group": "Pflegekräfte"}
     shown = [question.ask for phase in study.plan.flow for question in phase.questions_here]
     assert all(german.said(text) != text for text in [study.title, *shown])
+
+
+class Bilingual(Here):
+    """Answers in the language of the question, and keeps what it has read."""
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        read = ["\n".join(message.content for message in request.messages) for request in requests]
+        self.options += [[text] for text in read]
+        says = {
+            "Ist der Redner dafür": '{"side": "dafür", "side-words": "Arbeit"}',
+            "Is the speaker in favour": '{"side": "for it", "side-words": "work"}',
+            "Was ist dem Redner wichtig": "Sicherheit; Arbeit; das Klima, die Natur",
+            "What matters to the speaker": "?",
+        }
+        return [Completion(says[max(says, key=text.rfind)], "stop") for text in read]
+
+
+def test_a_model_is_asked_in_every_language_and_answers_in_one_code(tmp_path: Path) -> None:
+    study, model = AnnotationStudy.load(written(tmp_path)), Bilingual()
+    plan = flow_plan(study, [ChatRater(model)])
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        corpus = added(study.corpus, *run(plan, store, RunOptions()).judged)
+    asked = [text for (text,) in model.options]
+    german = [text for text in asked if "Wir brauchen Arbeit." in text or "Nein, danke." in text]
+    english = [text for text in asked if "We need work first." in text or "No, thank you." in text]
+    assert len(german) >= 4
+    assert len(english) >= 4
+    assert all(("Lesen Sie die Rede." in text and "Rom" in text) or "Genf" in text for text in german)
+    assert not any("Redner" in text for text in english)
+    raters = dict(corpus.judgments.group_by("language").agg(pl.col("rater").unique().first()).iter_rows())
+    assert raters == {"en": "here+zero-shot", "de": "here+zero-shot+de"}
+    of_german = corpus.judgments.filter(language="de", item="a").select("question", "value")
+    jobs, climate = "aims.jobs", "aims.the-climate-or-nature"
+    assert dict(of_german.iter_rows()) == {jobs: 2.0, climate: 3.0, "aims.safety": 1.0, "side": 1.0, "side-words": 1.0}
+    assert [one.id for one in corpus.instruments] == ["orders"]
+    assert set(corpus.judgments["question"]) == {question.id for question in study.instrument.questions}
+    # What could be read is not asked again.
+    again = flow_plan(replace(study, corpus=corpus), [ChatRater(model)])
+    assert not [call for part in again.parts if part.language == "de" for call in part.calls(part.done())]

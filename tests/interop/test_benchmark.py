@@ -83,7 +83,7 @@ def test_any_file_of_predictions_is_read(people: Corpus, parts: Split, tmp_path:
         read = read_predictions(tmp_path / file, people, "offensive")
         assert average_user(scored(read, parts, resamples=0), "yes")["estimate"] == 1.0
     words.with_columns(label=pl.lit("perhaps")).write_csv(tmp_path / "c.csv")
-    with pytest.raises(InputError, match="'perhaps' is no answer"):
+    with pytest.raises(InputError, match="'perhaps' is not an answer"):
         read_predictions(tmp_path / "c.csv", people, "offensive")
     shares = truth.select("item").unique().with_columns(probabilities=pl.lit("[0.25, 0.75]"))
     shares.write_csv(tmp_path / "e.csv")

@@ -157,10 +157,10 @@ def test_logs_packed_with_zstandard_are_read(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda p: p.write_bytes(b"PK\x03\x04 broken"), "no archive that can be read"),
+        (lambda p: p.write_bytes(b"PK\x03\x04 broken"), "this archive cannot be read"),
         (lambda p: p.write_bytes(b"hello"), "neither a .eval nor a .json log"),
-        (lambda p: p.write_text("[1, 2]"), "no log of Inspect"),
-        (lambda p: zipfile.ZipFile(p, "w").writestr("a.txt", "x"), "the archive is no log"),
+        (lambda p: p.write_text("[1, 2]"), "not an Inspect log"),
+        (lambda p: zipfile.ZipFile(p, "w").writestr("a.txt", "x"), "the archive is not an Inspect log"),
         (lambda p: logged(p, head(), []), "the log has no samples"),
         (lambda p: p.write_text(json.dumps({**head(), "samples": [{"x": 1}]})), "row 1: this sample has no id"),
     ],

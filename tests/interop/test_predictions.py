@@ -113,5 +113,5 @@ def test_a_name_or_kind_that_cannot_be_is_refused() -> None:
     given = forms(corpus, wide=2)["text distributions"]
     with pytest.raises(InputError, match="there is a rater 'p0' already"):
         with_predictions(corpus, given, "p0")
-    with pytest.raises(InputError, match="'person' is no kind of a model"):
+    with pytest.raises(InputError, match="'person' is not a kind of model"):
         with_predictions(corpus, given, "ours", kind="person")

@@ -169,7 +169,7 @@ def test_a_distribution_must_add_up(chosen: dict[str, SharedTask], tmp_path: Pat
     task = chosen["Paraphrase"]
     path, _ = write_submission(task, task_baseline(task, "marginal"), tmp_path)
     half = changed(path, lambda lines: [f"12\t{[0.5] + [0.0] * 10}", *lines[1:]])
-    with pytest.raises(Problems, match="is no distribution"):
+    with pytest.raises(Problems, match="is not a distribution"):
         read_submission(task, half, "soft")
 
 
@@ -282,7 +282,7 @@ def test_what_a_model_did_not_answer_is_filled_in_and_counted(
     task = tasks(released, only="Paraphrase")["Paraphrase"]
     unread = sum("that" in text for text in task.corpus.items.filter(split="test")["question_1"])
     assert 0 < unread < 12
-    assert f"people's marginal stands for {4 * unread} of 48 unread answers" in result.output
+    assert f"{4 * unread} of 48 replies could not be read; people's marginal replaces them" in result.output
     softs = dict(line.split("\t") for line in (tmp_path / "Paraphrase_test_soft.tsv").read_text().splitlines())
     usual = task_baseline(task, "marginal")["probabilities"][0].to_list()
     assert sum(json.loads(one) == pytest.approx(usual) for one in softs.values()) == unread

@@ -29,7 +29,7 @@ def test_bad_json_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("a.json", text)
-    with archive(path) as opened, pytest.raises(InputError, match=r"'a.json' in the archive is no JSON"):
+    with archive(path) as opened, pytest.raises(InputError, match=r"'a.json' in the archive is not JSON"):
         opened.json("a.json")
 
 

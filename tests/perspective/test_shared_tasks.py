@@ -117,7 +117,7 @@ def test_released_soft_labels_are_the_targets_unless_counted_ones_are_asked_for(
 
 @pytest.mark.parametrize(
     ("shares", "told"),
-    [([0.5, 0.6], "is no distribution"), ([1.0], "is no distribution"), ([-0.5, 1.5], "is no distribution")],
+    [([0.5, 0.6], "is not a distribution"), ([1.0], "is not a distribution"), ([-0.5, 1.5], "is not a distribution")],
 )
 def test_what_is_no_distribution_is_refused(shares: list[float], told: str) -> None:
     corpus = made(6, 10, 10)

@@ -94,6 +94,12 @@ def test_what_is_written_out_is_noticed(
     assert contradictions(plain, [instrument.questions[0]]) == []
 
 
+def test_guidelines_do_not_say_how_long_reasons_are_where_the_form_does() -> None:
+    instrument = changed("irony", "Rate it. Say why in a sentence or two.")
+    (note,) = contradictions(Prompter(instrument, Style.parse("reasoning")), instrument.questions)
+    assert note.startswith("The guidelines say “Say why in a sentence”, and its form says how long")
+
+
 def test_a_condition_that_shows_no_conversation_is_noticed() -> None:
     instrument = changed("sarcasm", "When the conversation is shown, judge the last line.")
     writer = Prompter(instrument, Style(), "static")

@@ -35,7 +35,7 @@ def test_styles_have_one_name(text: str, name: str) -> None:
     [
         ("few-shots", "there is no style 'few-shots'; did you mean 'few-shot'"),
         ("few-shot:many", "few-shot takes a number, not 'many'"),
-        ("reasoning:3", "takes nothing behind a colon"),
+        ("reasoning:3", "takes nothing after the colon"),
         ("persona+history", "both say who speaks"),
         ("two-step+together", "one question at a time"),
         ("scoring+sampling", "both give the distribution"),

@@ -125,6 +125,26 @@ def test_rankings_and_marked_words_are_rehearsed(tmp_path: Path) -> None:
     assert made.summary.select("finished", "answered").row(0) == (2, 24)
 
 
+def test_careful_people_differ_on_every_kind_of_answer(tmp_path: Path) -> None:
+    scales = {
+        "degree": {"level": "ratio", "from": 0, "to": 100},
+        "colours": {"level": "nominal", "options": [{"code": n, "label": f"colour {n}"} for n in (1, 2, 3)]},
+    }
+    questions = [
+        {"id": "degree", "title": "Degree", "ask": "How much?", "scale": "degree"},
+        {"id": "order", "title": "Order", "ask": "Which comes first?", "scale": "colours", "ranking": True},
+    ]
+    document = {"id": "two", "version": 1, "title": "Two", "description": "Two kinds.", "guidelines": "Read."}
+    document |= {"fields": [{"name": "text", "title": "Text"}], "scales": scales, "questions": questions}
+    (tmp_path / "two.yaml").write_text(dump(document), encoding="utf-8")
+    items = [{"text": f"Sentence {n} is about something else."} for n in range(12)]
+    plan: dict[str, Any] = {"raters": 4, "batch": {"size": 12}, "recruitment": {"offer": OFFER}}
+    place = str(tmp_path / "two.yaml")
+    study = AnnotationStudy.of(corpus(tmp_path, place, items), place, **plan)
+    made = rehearse(study, people=4, seed=1, mix={"careful": 1})
+    assert made.checks.is_empty(), "nobody is flagged"
+
+
 @pytest.mark.parametrize("name", ["pairwise", pytest.param("best-worst", marks=pytest.mark.slow)])
 def test_comparisons_are_rehearsed(tmp_path: Path, name: str) -> None:
     from vantage.instruments import Instrument
@@ -155,7 +175,7 @@ def test_the_pages_draw_what_the_forms_ask(tmp_path: Path) -> None:
         (number,) = service.database.read(lambda c: c.execute(select(participants.c.id)).scalars().all())
         person = people.find(number)
         assert person is not None
-        seen = list[str]()
+        seen, behind = list[str](), list[float]()
         while (step := people.step(person)).kind != "finished":
             form = form_of(people, person, step)
             drawn = set(re.findall(r'name="([anort]\d+)"', visitor.text))
@@ -166,8 +186,14 @@ def test_the_pages_draw_what_the_forms_ask(tmp_path: Path) -> None:
                 assert str(escape(one.label)) in visitor.text, (form.name, one.label)
             visitor.send(visitor.path, content)
             assert visitor.status == 200, (form.name, visitor.text)
+            bar = re.search(r'<progress value="([0-9.]+)" max="1"', visitor.text)
+            behind.append(float(bar[1]) if bar else 1.0)
             seen.append(step.kind)
             assert len(seen) < 40
         assert visitor.path == "/end"
         kinds = ["screener", "traits", "guidelines", *["training"] * 4, "quiz", *["item"] * 6, "review", "debriefing"]
         assert seen == kinds
+        # One bar for the whole study: it never goes back, and rises with every page that is answered.
+        assert behind == sorted(behind)
+        assert 0 < behind[0] < 0.2
+        assert len({*behind}) >= len(kinds) - 3, behind

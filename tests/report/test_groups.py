@@ -10,8 +10,10 @@ import pytest
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
 from vantage.report import Figure, Table
+from vantage.report.distributions import AnswerCounts, answers_of, trait_groups
 from vantage.report.engine import Absent, Analysis
 from vantage.report.groups import trait_figures
+from vantage.report.spectrum import division
 from vantage.scales import Scale
 
 SCALES = {"binary": Scale.labels("no", "yes"), "nominal": Scale.labels("a", "b", "c"), "ordinal": Scale.points(1, 5)}
@@ -58,3 +60,37 @@ def test_an_ordered_trait_keeps_its_order_and_a_number_has_three_parts() -> None
 def test_one_person_is_no_group() -> None:
     with pytest.raises(Absent):
         trait_figures(Analysis(judged(SCALES["binary"], home=["north"] * 7 + ["south"]), None, 0))
+
+
+def test_groups_of_a_trait_keep_its_order_and_numbers_are_three_parts() -> None:
+    bands = [f"{low}-{low + 9}" for low in range(10, 110, 10)]
+    raters = pl.DataFrame(
+        {
+            "rater": [f"p{n}" for n in range(30)],
+            "kind": ["person"] * 30,
+            "band": [bands[n % 10] for n in range(30)],
+            "age": [float(20 + n) for n in range(30)],
+        }
+    )
+    judged = pl.DataFrame({"rater": raters["rater"], "item": "t", "question": "q", "value": 1.0})
+    instrument = Instrument.of_questions("mine", "Mine", {"q": Scale.points(1, 5)})
+    corpus = Corpus(pl.DataFrame({"item": ["t"]}), raters, judged, [instrument]).with_trait_scales(band=bands)
+    assert [name for name, _ in trait_groups(corpus, "band")] == bands
+    parts = trait_groups(corpus, "age")
+    assert [(name, int(members.sum())) for name, members in parts] == [
+        ("20 to 29", 10),
+        ("30 to 39", 10),
+        ("40 to 49", 10),
+    ]
+    counts = AnswerCounts.of(corpus, corpus.questions[0], trait="band")
+    assert counts.groups == ("people", *(f"band = {band}" for band in bands))
+    assert counts.counts[0, 1:].sum(axis=1).tolist() == [3] * 10
+
+
+def test_answers_to_a_slider_are_named_by_their_ends_and_agree_only_where_they_are_the_same() -> None:
+    instrument = Instrument.of_questions("mine", "Mine", {"q": Scale.continuous(0, 100)})
+    assert answers_of(instrument.questions[0])[1][::9] == ("0 to 10", "90 to 100")
+    judged = {"item": ["a", "a", "b", "b"], "rater": ["x", "y"] * 2, "question": "q", "value": [91.0, 99.0, 50.0, 50.0]}
+    raters = pl.DataFrame({"rater": ["x", "y"], "kind": "person"})
+    corpus = Corpus(pl.DataFrame({"item": ["a", "b"]}), raters, pl.DataFrame(judged), [instrument])
+    assert division(AnswerCounts.of(corpus, corpus.questions[0]))["unanimous"] == 0.5

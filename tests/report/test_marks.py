@@ -31,3 +31,10 @@ def test_hostile_answers_are_text_everywhere() -> None:
     for html in (page, str(shown(table))):
         assert "<svg" in html
         assert "<script" not in html
+
+
+def test_many_answers_with_long_names_are_told_by_their_ends_and_named_for_readers_of_screens() -> None:
+    names = [f"{low} to {low + 10}" for low in range(0, 100, 10)]
+    drawing = svg(mark(names, [1.0] * 10))
+    assert drawing.endswith("<small>0 to 10 … 90 to 100</small>")
+    assert 'aria-label="0 to 10 ×1, 10 to 20 ×1' in drawing

@@ -31,7 +31,7 @@ class Read(html.parser.HTMLParser):
         self.attributes += attrs
 
     def handle_data(self, data: str) -> None:
-        self.words += data
+        self.words += data.replace("\u00a0", " ")
 
 
 def shown(one: Report) -> str:

@@ -30,7 +30,7 @@ def test_where_no_design_reaches_the_target_the_budget_is_drawn() -> None:
     made = vantage.plan(components=[0.5, 0.4, 0.1], raters=4, goal="mean", target=0.01, budget=100)
     assert made.frontier.is_empty()
     assert frontier_figure(made, 100).options["y"] == "value"
-    assert "no design that was looked at does" in made.choice["verdict"][0]
+    assert "no design considered here does" in made.choice["verdict"][0]
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_options_of_the_study_reach_measures_and_texts() -> None:
         ("{measure: alpha, of: poeple}", "there are no judgments of 'poeple'; did you mean 'people'"),
         (
             "{measure: alpha, options: {level: $levle}}",
-            "'\\$levle' is no option or fact of the study; did you mean 'level'",
+            "'\\$levle' is neither an option nor a fact of the study; did you mean 'level'",
         ),
     ],
 )

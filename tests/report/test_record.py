@@ -25,7 +25,7 @@ def test_people_are_counted_together_and_models_by_name() -> None:
     corpus = corpus.add(rows, pl.DataFrame({"rater": ["m"], "kind": ["model"]}))
     record = Record("x", "y", planned={"m": 5})
     record.describe(corpus)
-    assert record.counts["all raters of kind person"]["answered"] == 741
+    assert record.counts["all people"]["answered"] == 741
     assert (record.counts["m"]["refused"], record.counts["m"]["answered"]) == (1, 1)
     assert record.unfinished == {"m": (2, 5)}
     assert record.instruments[0]["id"] == "warmth-competence"

@@ -82,6 +82,8 @@ def test_most_and_least_need_a_ranking_that_the_data_support() -> None:
         "Nothing tells them apart (0.40 to 0.80); a lead of 1.11 would have been seen."
     )
     assert said(rule, [row("a", 0.8, 0.01)], by=("question",)) == []
+    alike = [row("a", 0.801, 0.5), row("b", 0.802, 0.5)]
+    assert said(rule, alike, by=("question",))[0].text.startswith("Nothing tells them apart (0.80);")
 
 
 def test_entropies_of_other_numbers_of_answers_are_not_compared() -> None:
@@ -219,6 +221,15 @@ def test_a_fact_lists_only_rows_of_which_a_column_is_true_with_their_group() -> 
     assert said(frame.with_columns(passes=pl.lit(None, dtype=pl.Boolean))) == []
 
 
+def test_the_ends_of_an_interval_are_shown_as_its_estimate() -> None:
+    words = Words(columns={"share": Column(percent=True, interval=("low", "high")), "p": Column(digits=3)})
+    row = {"share": 0.342, "low": 0.27, "high": 0.451, "p": 0.02}
+    assert (
+        words.filled("{share} (95 % CI {low} to {high}, p = {p})", row)
+        == "34.2 % (95 % CI 27.0 % to 45.1 %, p = 0.020)"
+    )
+
+
 def test_two_of_two_are_not_shown_to_be_more_than_none_of_two() -> None:
     """Wilson's intervals of 2 of 2 and 0 of 2 lie on one side of their estimates only."""
     frame = pl.DataFrame(
@@ -232,3 +243,10 @@ def test_two_of_two_are_not_shown_to_be_more_than_none_of_two() -> None:
     clear = frame.with_columns(low=pl.Series([0.9, 0.0, 0.0]), high=pl.Series([1.0, 0.1, 0.1]))
     (found,) = decide([statement(rule, clear, Words(("group",)))])[0]
     assert found.text == "a (1.00, 95 % CI 0.90 to 1.00) most."
+
+
+def test_the_end_of_an_interval_that_leaves_out_the_reference_is_not_rounded_onto_it() -> None:
+    frame = pl.DataFrame({"estimate": [-0.0364], "low": [-0.0692], "high": [-0.0036]})
+    rule = Against(0.0, above="Above", below="Below chance")
+    [[finding]] = decide([statement(rule, frame, Words(symbol="α"))])
+    assert finding.text == "Below chance (α = −0.04, 95 % CI −0.069 to −0.004)."

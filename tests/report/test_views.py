@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from vantage.measures import registry
+from vantage.measures import Against, View, registry
 from vantage.measures.agreement.pairwise import difference
 from vantage.measures.intervals import Over
 from vantage.report.parts import Table
@@ -39,3 +39,26 @@ def test_one_target_is_said_in_the_caption_with_the_reason() -> None:
     many = shown(judged(12, "a"))
     assert many.caption.endswith("with 95 % intervals over items and raters (50 resamples).")
     assert shown(judged(12, "a"), ci="raters").caption.endswith("with 95 % intervals over raters.")
+
+
+def test_a_row_that_is_another_one_turned_round_has_its_interval_turned_round() -> None:
+    """Of two groups only one is compared; beside it the other must not have a narrower interval."""
+    pairs = [("q", "a", 0.3), ("q", "b", -0.3), ("r", "a", 0.1), ("r", "b", -0.1)]
+    rows = [{"question": q, "group": g, "estimate": e, "low": e - 0.2, "high": e + 0.2} for q, g, e in pairs]
+    frame = pl.DataFrame([{**row, "tested": row["estimate"] if row["group"] == "a" else None} for row in rows])
+    rule = Against(0.0, value="tested", above="{rows}", within="{rows}")
+    [table] = present(frame, View("Groups", says=(rule,)), name="groups", keys=["question", "group"]).parts
+    assert isinstance(table, Table)
+    ends = {row["group"]: (row["low"], row["high"]) for row in table.frame.filter(question="q").to_dicts()}
+    assert ends["b"] == (-ends["a"][1], -ends["a"][0])
+    assert ends["a"][0] < 0.1
+    assert table.frame.filter(question="q")["p_family"].n_unique() == 1
+
+
+def test_what_only_rounding_tells_apart_was_not_corrected() -> None:
+    frame = pl.DataFrame({"question": ["q"], "estimate": [0.27], "low": [0.17], "high": [0.41]})
+    view = View("Alpha", says=(Against(0.0, above="{rows}"),), show=["estimate", "p"])
+    [table] = present(frame, view, name="alpha", by=["question"], keys=["question"]).parts
+    assert isinstance(table, Table)
+    assert "p_family" not in table.frame.columns
+    assert not table.notes

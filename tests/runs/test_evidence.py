@@ -78,7 +78,7 @@ def test_a_later_run_adds_what_served_a_rater_then(plan: MakePlan, store: RunSto
     assert rated.raters["served"].drop_nulls().to_list() == ["m-1; m-2"]
 
 
-@pytest.mark.parametrize("reason", ["tool_calls", "repetition", None, "eos", "STOPPED"])
+@pytest.mark.parametrize("reason", ["tool_calls", "repetition", None, "finished", "STOPPED"])
 def test_an_ending_that_no_document_knows_is_kept_and_not_read(
     reason: str | None, plan: MakePlan, store: RunStore, endpoint: Endpoint
 ) -> None:

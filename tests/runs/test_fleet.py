@@ -356,14 +356,14 @@ def test_a_live_run_is_paused_tuned_and_resumed_from_another_process(
     assert tuned.output == "Run 1 now has concurrency 12, max cost 9.\n"
     assert endpoint.busiest == 2
     resumed = CliRunner().invoke(app, ["runs", "resume", path, "1"], catch_exceptions=False)
-    assert resumed.output == "Run 1 goes on.\n"
+    assert resumed.output == "Run 1 is resumed.\n"
     thread.join()
     assert (results[0].complete, results[0].tally.sent) == (True, 150)
     assert endpoint.busiest > 6
     assert "price is not known" in " ".join(results[0].tally.notes)
     over = CliRunner().invoke(app, ["runs", "pause", path, "1"])
     assert over.exit_code != 0
-    assert "run 1 is not under way (complete)" in str(over.exception)
+    assert "run 1 is not in progress (complete)" in str(over.exception)
 
 
 def test_tuning_can_end_a_run_at_a_lower_cost(plan: MakePlan, store: RunStore, endpoint: Endpoint) -> None:
@@ -381,7 +381,7 @@ def test_tuning_can_end_a_run_at_a_lower_cost(plan: MakePlan, store: RunStore, e
 def test_a_run_that_nobody_carries_out_cannot_be_paused(plan: MakePlan, store: RunStore) -> None:
     run(plan(1), store)
     store.change("UPDATE runs SET state = 'running' WHERE id = ?", (1,))
-    with pytest.raises(InputError, match="no process carries out run 1"):
+    with pytest.raises(InputError, match="no process is running run 1"):
         control.ask(store, 1, wait=0.1, paused=True)
     # What was asked in vain does not hold up the next sitting.
     assert run(plan(2), store).complete

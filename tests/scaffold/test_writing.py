@@ -24,7 +24,7 @@ def test_what_exists_is_never_replaced(tmp_path: Path) -> None:
         path = tmp_path / name
         make(path)
         before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-        with pytest.raises(InputError, match="there is something already; choose another name"):
+        with pytest.raises(InputError, match="the file or folder exists already; choose another name"):
             make(path)
         assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
 

@@ -145,7 +145,7 @@ def test_trained_raters_are_named_and_not_trained(
         raise AssertionError("trained for an estimate")
 
     monkeypatch.setattr("vantage.studies.wcsent.learning.fit", trains)
-    monkeypatch.setattr("vantage.studies.perseval.study.fit_pairs", trains)
+    monkeypatch.setattr("vantage.studies.perseval.study.fit", trains)
     loads(monkeypatch)
     found = preview("wcsent", data=data["wcsent"])
     assert list(found.trained) == [
@@ -196,7 +196,7 @@ def test_a_study_of_ones_own_is_estimated_on_the_command_line(
     assert ASSUMED["why"] in told["notes"]
     done = verb(capsys, monkeypatch, *words, "--model", "embedded", "--out", tmp_path / "out")
     assert done.code == 0
-    assert "Prices come from a file of yours" in done.out
+    assert "Pass prices with --prices FILE" in done.out
     assert "Nothing was sent." in done.out
     assert [line.split()[0] for line in done.out.splitlines() if " 180 " in line] == ["openai:x", "embedded"]
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["own.py", "prices.yaml"]
@@ -216,7 +216,7 @@ def test_a_study_of_ones_own_is_estimated_on_the_command_line(
         ),
         (
             f'{RATES.removeprefix("return ")}.judgments["reply"]',
-            "study 'own' cannot be estimated, since it collects only with replies at hand (ColumnNotFoundError",
+            "study 'own' cannot be estimated, since it collects only with existing replies (ColumnNotFoundError",
         ),
     ],
 )

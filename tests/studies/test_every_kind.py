@@ -133,10 +133,10 @@ def perseval(folder: Path, kinds: tuple[str, ...], patch: pytest.MonkeyPatch) ->
     people = made_people(people=24)
     methods = ["tfidf-users", "tfidf", "majority"]
 
-    def fitted(split: Any, method: str, **_: Any) -> Known:
-        return Known(split, people, kinds[methods.index(method) % len(kinds)])
+    def fitted(split: Any, kind: str, **_: Any) -> Known:
+        return Known(split, people, kinds[methods.index(kind) % len(kinds)])
 
-    patch.setattr(study, "fit_pairs", fitted)
+    patch.setattr(study, "fit", fitted)
     options = PersevalOptions(encoder="none", resamples=20, methods=",".join(methods))
     context = Context(options, Record("perseval", ""), data=people.write(folder / "made"))
     return PERSEVAL.analyse(PERSEVAL.collect(context), context)

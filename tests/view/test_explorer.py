@@ -433,7 +433,7 @@ def test_the_use_of_a_scale_goes_by_its_options_whatever_their_codes() -> None:
     corpus = Corpus(pl.DataFrame({"item": [*"abcd"]}), pl.DataFrame({"rater": ["x"]}), judgments, instrument)
     one = Explorer([], lambda: corpus).rater("x")
     assert dict(zip(one["labels"], one["use"], strict=True)) == {"often": 3, "never": 1, "once": 0}
-    assert one["use"] == one["others_use"]
+    assert one["others_use"] == [0, 0, 0], "nobody is counted among the others of themselves"
 
 
 def test_the_distance_is_that_of_the_chosen_condition_and_search_finds_every_letter() -> None:
@@ -492,3 +492,14 @@ def test_chosen_raters_sort_the_spectrum(corpus: Corpus) -> None:
     means = dict(corpus.judgments.filter(asked).group_by("item").agg(pl.col("value").mean()).iter_rows())
     assert [means[row["item"]] for row in answer["rows"]] == sorted(means.values())
     assert parameters([("among", "bob"), ("among", "cid")]) == {"among": ["bob", "cid"]}
+
+
+def test_a_rater_is_compared_with_others_and_not_with_themselves(corpus: Corpus) -> None:
+    one = Explorer([], lambda: corpus).rater("ann", "warm")
+    given = corpus.judgments.filter(question="warm").join(corpus.people().raters, on="rater", how="semi")
+    rest = given.filter(pl.col("rater") != "ann")
+    assert sum(one["others_use"]) == len(rest)
+    means = dict(rest.group_by("item").agg(pl.col("value").mean()).iter_rows())
+    assert {row["item"]: row["others"] for row in one["listed"]} == pytest.approx(means)
+    model = Explorer([], lambda: corpus).rater("m1", "warm")
+    assert sum(model["others_use"]) == len(given)

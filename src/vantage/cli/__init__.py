@@ -12,7 +12,7 @@ import sys
 import warnings
 from typing import Any, NoReturn
 
-from vantage.errors import VantageError, not_installed
+from vantage.errors import InputError, VantageError, not_installed
 
 
 def main() -> None:
@@ -44,6 +44,9 @@ def main() -> None:
         # The reader of our output (head, less) has gone; nothing is left to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        # A path that is no path, a folder without permission, a full disk: the system says what it is.
+        _refuse(InputError(error.strerror or str(error), file=error.filename, remedy="check the path and the disk"))
 
 
 def _refuse(error: Exception) -> NoReturn:

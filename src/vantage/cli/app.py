@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any, Final
 
@@ -10,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from vantage._version import __version__
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 
 VERBS: Final = {
     "demo": ("study:demo", "A first look, offline: planted truths, a small model, a report."),
@@ -20,22 +22,22 @@ VERBS: Final = {
     "collect": ("collect:app", "Ask people: serve a study on the web."),
     "rate": ("rate:rate", "Ask a language model."),
     "models": ("runs:models", "Find out which settings and outputs a model supports."),
-    "train": ("train:train", "Learn a rater from people's judgments."),
+    "train": ("train:train", "Train a rater on people's judgments."),
     "judge": ("train:judge", "Let a trained rater judge texts."),
-    "runs": ("runs:app", "Look at stored model calls; export, reread or recover them."),
+    "runs": ("runs:app", "Inspect, export, reparse or recover stored model calls."),
     "measure": ("measure:measure", "Measure agreement, reliability, variation, accuracy."),
-    "audit": ("audit:audit", "Do answers depend on the way of asking?"),
+    "audit": ("audit:audit", "Do answers depend on how the question is asked?"),
     "compare-model": ("compare_model:compare_model", "Can a model stand in for people? One page from two files."),
-    "perspective": ("perspective:app", "Predict what each user says: split, score and compare systems."),
-    "plan": ("plan:plan", "How many items and raters a goal needs."),
-    "plan freeze": ("robust:freeze", "Write a plan with a hash before you look."),
-    "plan risk": ("robust:plan_risk", "How many labels by people keep conclusions from going wrong."),
+    "perspective": ("perspective:app", "Predict each user's judgments: split, score and compare systems."),
+    "plan": ("plan:plan", "How many items and raters do you need?"),
+    "plan freeze": ("robust:freeze", "Freeze a plan, with a hash, before you see the data."),
+    "plan risk": ("robust:plan_risk", "How many human labels guard against a wrong conclusion?"),
     "robust": ("robust:robust", "Does a conclusion survive other reasonable choices?"),
     "study": ("study:study", "Run a whole study and write its report."),
     "report": ("report:report", "Write the report on a corpus or a study."),
     "card": ("report:card", "One picture of a corpus for a slide or a post."),
-    "view": ("report:view", "Look at every judgment in the browser."),
-    "doctor": ("doctor:doctor", "Check the installation and say what to do."),
+    "view": ("report:view", "Explore every judgment in the browser."),
+    "doctor": ("doctor:doctor", "Check the installation, with a remedy for each problem."),
 }
 """The verbs as help lists them, each with its module and name there: only the one that is called is imported."""
 OPEN: Final[dict[str, Any]] = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -74,12 +76,39 @@ class _Commands(Mapping[str, Any]):
         return len(VERBS)
 
 
+_Usage: Final[Any] = typer.BadParameter.__mro__[1]
+"""What Typer raises for a command that is not understood, whether it brings its own Click or uses another."""
+
+
+@contextmanager
+def _in_a_sentence() -> Iterator[None]:
+    """A command that is not understood is bad input like any other: one sentence with a remedy."""
+    try:
+        yield
+    except _Usage as error:
+        context = error.ctx
+        if context is None or type(error).__name__ == "NoArgsIsHelpError":
+            raise
+        said = re.sub(r", unable to parse .*|\.$", "", error.format_message().strip())
+        raise InputError(f"{said[0].lower()}{said[1:]}", remedy=f"see {context.command_path} --help") from None
+
+
 class _Verbs(TyperGroup):
     """The verbs in the order in which data flow through them."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands: Any = _Commands()
+
+    @_in_a_sentence()
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        """The command as it was typed."""
+        return super().make_context(*given, **more)
+
+    @_in_a_sentence()
+    def invoke(self, ctx: Any) -> Any:
+        """Runs it."""
+        return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
@@ -95,13 +124,17 @@ class _Verbs(TyperGroup):
             if args[0].replace("-", "_") in HOMES:
                 remedy = f"run: vantage measure {' '.join(args[:2])}"
                 raise InputError(f"'{args[0]}' is a measure", remedy=remedy)
+            homes = [name for name, verb in self.commands.items() if args[0] in getattr(verb, "commands", {})]
+            also = " or ".join(f"vantage {home} {args[0]}" for home in homes)
+            remedy = f"run: {also}" if also else nearest(args[0], list(VERBS))
+            raise InputError(f"there is no command '{args[0]}'", remedy=remedy)
         return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
     cls=_Verbs,
     help="Measure how people and language models judge text when there is no single right answer.",
-    epilog="Start with `vantage demo`, or with `vantage new project NAME` for data of your own. "
+    epilog="Start with `vantage demo`, or `vantage new project NAME` for your own data. "
     "`vantage VERB --help` explains a verb.",
     no_args_is_help=True,
     rich_markup_mode=None,

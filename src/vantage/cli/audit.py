@@ -1,4 +1,4 @@
-"""`vantage audit`: does a rater answer the question, or the way in which it is put?"""
+"""`vantage audit`: does a rater answer the question, or react to how it is asked?"""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ SHARES: Final = ("rater", "scale", "component", "variance", "estimate", "low", "
 
 
 def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> VerbTable:
-    """Does a rater answer the question, or the way in which it is put?
+    """Does a rater answer the question, or react to how it is asked?
 
-    Order of options, agreement whatever is said, letters, wording, format, repetition, drift: one card per model and
-    one for people, each effect with an interval and with what is excluded. `vantage rate --vary` asks in several ways.
+    Order of options, acquiescence, letters, wording, format, repetition, drift: one card per model and one for people,
+    each effect with an interval and the size that it rules out. `vantage rate --vary` asks in several ways.
     For example:
 
     vantage audit FOLDER --rater MODEL --to audit
 
     Args:
-        rater: A rater, or people; may be repeated. Every model and people without it.
-        to: Where to write the page: a folder.
+        rater: A rater, or people; repeatable (default: every model, and people).
+        to: A folder for the page.
     """
     from vantage.report.audit import audited, unknown
 

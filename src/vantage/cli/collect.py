@@ -33,7 +33,7 @@ class _ServeByDefault(TyperGroup):
 
 
 app = VerbGroup(
-    "Collect human judgments: serve a study, watch its progress, export it. The default command is serve.",
+    "Collect human judgments: serve a study, follow its progress, export it. The default command is serve.",
     cls=_ServeByDefault,
 )
 app.verb(plan.rehearse)
@@ -70,6 +70,8 @@ class ChosenStudy:
             return chosen
         if folder is None:
             raise InputError("No study given", remedy="pass a corpus folder and --instrument, or --study FILE")
+        if not folder.exists():
+            raise InputError("there is no such folder", file=folder, remedy="check the path")
         if self.instrument is not None:
             return AnnotationStudy.of(folder, self.instrument)
         if database is None:
@@ -153,10 +155,9 @@ def export(
     leave them out.
 
     Args:
-        to: Where to write; by default into the corpus folder.
-        only: Only the collected judgments, without the corpus's own.
-        platform_ids (FILE): Also write who the raters are on their platform, with times, to a CSV file that only you
-            can read.
+        to: Where to write (default: the corpus folder).
+        only: Write only the collected judgments, without those already in the corpus.
+        platform_ids (FILE): Also write raters' platform ids, with times, to a CSV file that only you can read.
     """
     from vantage.collect.export import check_replaced, merged, write, write_private
     from vantage.corpora.disclosure import guard
@@ -227,14 +228,14 @@ def invite(chosen: Chosen, *, count: int = 1, url: str = "http://localhost:8000"
 def password(
     chosen: Chosen, *, name: str = "", role: Literal["view", "review", "manage"] = "view", remove: bool = False
 ) -> None:
-    """Set the dashboard's password, or that of one researcher, whose name the log then has.
+    """Set the dashboard's password, or one researcher's own, so that the log shows their name.
 
-    It is typed at a prompt or read from standard input.
+    The password is typed at a prompt or read from standard input.
 
     Args:
-        name: A researcher who gets a password of their own.
+        name: The researcher whose password it is.
         role: What that researcher may do: view, review (also decide about raters), or manage.
-        remove: Take that researcher's password away.
+        remove: Remove that researcher's password.
     """
     with chosen.running() as service:
         if remove:
@@ -259,7 +260,7 @@ def log(chosen: Chosen) -> VerbResult:
 
 @app.verb
 def preview(chosen: Chosen, *, url: str = "http://localhost:8000") -> None:
-    """Print a link to try the study out: nothing is kept, and nobody's place is taken."""
+    """Print a link for trying the study out: nothing is kept, and no seat is taken."""
     from vantage.collect.web.signing import PREVIEW_PAGE, StudySigner
 
     with chosen.running(read_only=True) as service:
@@ -269,9 +270,9 @@ def preview(chosen: Chosen, *, url: str = "http://localhost:8000") -> None:
 
 @app.verb
 def revise(study: Path, *, note: str, database: str | None = None) -> None:
-    """Apply edits of a study that has started, such as corrected guidelines or more raters.
+    """Apply edits to a study that has started, such as corrected guidelines or more raters.
 
-    Prints and records what changes, with the time and both wordings. Nothing that answers depend on can be changed.
+    Changes are printed and recorded, with the time and both wordings. Nothing that answers depend on can be changed.
 
     Args:
         study (FILE): The edited study file.
@@ -358,7 +359,7 @@ def check(file: Path, *, corpus: Path | None = None) -> VerbResult:
     notes = []
     if other := [code for code in study.languages if code != study.instrument.language.partition("-")[0].lower()]:
         notes.append(
-            f"\nWho chooses {', '.join(other)} still reads the questions and guidelines in "
+            f"\nWhoever chooses {', '.join(other)} still reads the questions and guidelines in "
             f"{study.instrument.language}: only the pages around them are translated."
         )
     if len(set(people.values())) > 1 and not any(phase.blocks for phase in study.plan.flow):
@@ -386,14 +387,14 @@ def new(
 ) -> None:
     """Make a study from a table of texts, check it, and rehearse it with simulated people.
 
-    All columns are kept; a column `id` names the texts. What is not given as an option is asked at a terminal.
+    All columns are kept; a column `id` names the texts. At a terminal, missing options are asked for.
 
     Args:
         file: A table with one text per row.
         ask: What is asked about each text, instead of an instrument.
-        answers: The answers: '1-7', or 'no, unsure, yes'.
+        answers: The possible answers: '1-7', or 'no, unsure, yes'.
         raters: How many people judge each text.
-        to: The folder to make; by default with the file's name.
+        to: The folder to make (default: named after the file).
     """
     from vantage.corpora.readers import load
     from vantage.recruit.rehearsal.rehearse import rehearse
@@ -424,20 +425,20 @@ def _asked(what: str, option: str) -> str:
 
 @app.verb
 def second_round(folder: Path, *, to: Path, question: str | None = None) -> None:
-    """Make a second round: people say which answers of the first are defensible, others' and their own.
+    """Make a second round: people say which answers from the first are defensible, their own included.
 
-    Answers come with their reasons and without names; `vantage measure defensible` tells errors from perspectives.
+    Answers are shown with their reasons and without names; `vantage measure defensible` tells errors from perspectives.
 
     Args:
         folder: A corpus with the judgments of the first round.
         to: The folder to make.
-        question: Only the answers to this question.
+        question: Only answers to this question.
     """
     from vantage.collect.second_round import second_round
     from vantage.corpora import Corpus
 
     if to.exists():
-        raise InputError("there is such a folder already", file=to, remedy="choose another one with --to")
+        raise InputError("the folder exists already", file=to, remedy="choose another one with --to")
     made = second_round(Corpus.read(folder), question)
     made.write(to)
     texts = made.items["first_item"].n_unique()
@@ -453,7 +454,7 @@ def flows(name: str | None = None) -> VerbResult | None:
     """List the bundled flows, or print one: whole studies that need only a corpus.
 
     Args:
-        name: A flow to print, to start a file from.
+        name: A flow to print, as a starting point.
     """
     from vantage.collect.study import BUNDLED, bundled_flows, known_flow
     from vantage.documents import Document, bundled_text

@@ -20,8 +20,8 @@ def compare_model(
 
     Args:
         people: People's judgments: a table or a corpus folder.
-        replies: A model's replies: a table or JSON lines; not needed if PEOPLE has models too.
-        to: Where to write the page: a folder.
+        replies: A model's replies: a table or JSON lines; not needed if PEOPLE includes models.
+        to: A folder for the page.
         mapping (ROLE=COLUMN,…): Columns of REPLIES: item, question, rater, value.
     """
     from vantage.report.model_audit import model_report, people_of, with_replies

@@ -49,7 +49,19 @@ def _scaled(
     *,
     trait: list[str],
 ) -> Values:
-    """The options of a reader with the scales of traits, and a tab as people write it."""
+    """The options of a reader with the scales of traits, and a tab as people write it.
+
+    What the columns are:
+        map question traits trait columns values instrument
+    Shapes:
+        counts shares pairs lists anonymous join without
+    Answers:
+        empty missing valid decimal order duplicates unlike
+    Ids:
+        strip case spelling kinds
+    The file:
+        encoding separator quotes sheet
+    """
     if trait:
         read["traits"] = dict.fromkeys(read.get("traits") or ()) | trait_scales(trait)
     if read.get("separator") in ("tab", "\\t"):
@@ -90,7 +102,7 @@ def import_(
 ) -> VerbResult:
     """Read data in a known format and write a corpus folder.
 
-    For a table of your own, let Vantage look at it first, then import it with the command that it suggests:
+    For a table of your own, preview it first, then run the command that this suggests:
 
     vantage corpora preview ratings.csv
 
@@ -98,23 +110,13 @@ def import_(
 
     Arguments:
         reader: The format: table for your own, or one that `vantage corpora` lists.
-    What the columns are:
-        map question traits trait columns values instrument
-    Shapes:
-        counts shares pairs lists anonymous join without
-    Answers:
-        empty missing valid decimal order duplicates unlike
-    Ids:
-        strip case spelling kinds
-    The file:
-        encoding separator quotes sheet
     What is kept:
         from_: The file or folder to read.
-        to: Where the result is written.
+        to
         licence: The licence of the data, such as CC BY 4.0.
         source: Where the data are published.
         language: The language of the texts, such as en.
-        option (NAME=VALUE): An option of this reader; may be repeated.
+        option (NAME=VALUE): An option of this reader; repeatable.
         overwrite json
     """
     from vantage.corpora.readers import load
@@ -132,20 +134,10 @@ def import_(
 
 @app.verb
 def preview(file: Path, *, reading: Reading) -> VerbResult:
-    """Say what would be read from a table, what is doubtful, and how to import it.
+    """Show how a table would be read, what is doubtful, and how to import it.
 
     Arguments:
         file: A table in any format.
-    What the columns are:
-        map question traits trait columns values instrument
-    Shapes:
-        counts shares pairs lists anonymous join without
-    Answers:
-        empty missing valid decimal order duplicates unlike
-    Ids:
-        strip case spelling kinds
-    The file:
-        encoding separator quotes sheet
     Output:
         json
     """
@@ -170,7 +162,7 @@ def _with_alpha(facts: dict[str, Any], corpus: Corpus | None) -> None:
 
 @app.verb
 def describe(folder: Path) -> VerbResult:
-    """Print what a researcher checks first.
+    """Summarise a corpus.
 
     Sizes, judgments per item and rater, scales and answers, traits, and what looks odd.
     """
@@ -211,12 +203,11 @@ def export(
     Croissant description with the tables, or the questions as a task of Inspect or of the lm-evaluation-harness.
 
     Args:
-        to: Where the result is written.
         as_ (FORMAT): folder, csv, lewidi, huggingface, card, croissant, inspect or lm-eval.
-        instrument: inspect, lm-eval: what is asked, where the corpus has several instruments.
-        question (ID,…): inspect, lm-eval: some of the questions; all without it.
-        style: inspect, lm-eval: how it is asked, such as few-shot:4+reasoning or scoring.
-        kinds (KIND,…|all): lewidi: whose annotations; people's without it.
+        instrument: inspect, lm-eval: which instrument, if the corpus has several.
+        question (ID,…): inspect, lm-eval: which questions (default: all).
+        style: inspect, lm-eval: the prompting style, such as few-shot:4+reasoning or scoring.
+        kinds (KIND,…|all): lewidi: whose annotations (default: people's).
         include_excluded: Include raters marked as excluded.
         overwrite: Replace what is there.
     """
@@ -229,22 +220,17 @@ def export(
 
 @app.verb
 def filter_(folder: Path, *, to: Path, where: list[str], overwrite: bool = False) -> VerbResult:
-    """Write the part of a corpus that fits --where.
-
-    Args:
-        to: Where the result is written.
-    """
+    """Write the part of a corpus that matches --where."""
     _vacant(to, overwrite=overwrite)
     return _written(filtered(vantage.Corpus.read(folder), where), to)
 
 
 @app.verb
 def merge(folders: list[Path], *, to: Path, overwrite: bool = False) -> VerbResult:
-    """Write one corpus of several.
+    """Merge several corpora into one.
 
     Args:
         folders (FOLDER): Two or more corpus folders.
-        to: Where the result is written.
     """
     _vacant(to, overwrite=overwrite)
     first, *others = (vantage.Corpus.read(folder) for folder in folders)
@@ -261,10 +247,7 @@ def tuples(
 ) -> VerbResult:
     """Write a corpus of tuples of texts, for pairwise comparisons and best–worst scaling.
 
-    Each text is in equally many tuples and stands equally often in each place; no two texts meet twice.
-
-    Args:
-        to: Where the result is written.
+    Each text is in the same number of tuples, equally often in each position; no two texts meet twice.
     """
     from vantage.corpora.tuples import tuples as made
 
@@ -282,13 +265,13 @@ def traits(
     to: Path | None = None,
     overwrite: bool = False,
 ) -> VerbResult:
-    """Join what is known of the raters, or say on what scales their traits are.
+    """Add traits of raters from a table, or declare the scales of their traits.
 
-    From a table with one row per rater, such as a Prolific demographics export.
+    The table has one row per rater, such as a Prolific demographics export.
 
     Args:
         from_: A table of raters, or a Prolific demographics export.
-        rater: The column with the rater's id.
+        rater: The column with rater ids.
     """
     from vantage.corpora import PEOPLE
     from vantage.corpora.prolific import read_traits
@@ -304,7 +287,7 @@ def traits(
     described = set(known["rater"])
     unknown = [name for name in people if name not in described]
     some = ", ".join(unknown[:5]) + (" …" if len(unknown) > 5 else "")
-    note = f"• The table has nothing about {len(unknown):,} of {len(people):,} people: {some}."
+    note = f"• The table says nothing about {len(unknown):,} of {len(people):,} people: {some}."
     return _written(corpus, to or folder, *([note] if unknown else ()))
 
 
@@ -319,7 +302,8 @@ def design(
 ) -> VerbResult:
     """Declare which items and which raters were drawn together.
 
-    Intervals and tests are then over conversations, not over their posts. Without an option: say what is declared.
+    Intervals and tests then generalise to other conversations, not only to other posts of the same ones. Without an
+    option: show what is declared.
 
     Args:
         sources (COLUMN): A column of the items: conversation, document, author …
@@ -340,15 +324,15 @@ def design(
 
 @app.verb
 def weight(folder: Path, *, to: Path, name: str, bounds: Sequence[str], base: str | None = None) -> VerbResult:
-    """Give each person a weight, so that the raters stand for other people.
+    """Weight people so that the raters represent a population.
 
-    The weights are raked to the target and kept with the corpus; measures take them with --weights NAME.
+    Weights are raked to the target and kept with the corpus; measures use them with --weights NAME.
 
     Args:
         to: The target: a CSV file with trait,value,share, or traits and their share.
-        name: What the weights are called, such as census.
-        bounds (LOW,HIGH): Keep weights, whose mean is 1, in between, such as 0.3,3.
-        base: A column of weights to start from, instead of equal ones.
+        name: A name for the weights, such as census.
+        bounds (LOW,HIGH): Keep weights (their mean is 1) within these bounds, such as 0.3,3.
+        base: A column of weights to start from (default: equal weights).
     """
     ends = [number(word) for word in bounds]
     if ends and (len(ends) != 2 or any(isinstance(end, str) for end in ends)):
@@ -379,7 +363,7 @@ def filtered(corpus: Corpus, where: list[str]) -> Corpus:
                 raise InputError(f"no {column} is '{value}'", remedy=nearest(value, known[:50]))
     part = corpus.filter(**conditions(where)) if where else corpus
     if where and part.judgments.is_empty() and not corpus.judgments.is_empty():
-        raise InputError(f"nothing fits --where {' --where '.join(where)}", remedy="ask for less")
+        raise InputError(f"nothing matches --where {' --where '.join(where)}", remedy="loosen the conditions")
     return part
 
 

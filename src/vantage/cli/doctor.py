@@ -56,11 +56,11 @@ class Notice:
 def doctor(*, folder: Path = Path(), database: str | None = None) -> VerbResult:
     """Check the installation: versions, extras, plugins, offline models, graphics card, folders and a database.
 
-    Each problem comes with its remedy. Optional packages that are not installed are not problems. The exit
-    code is 0 where there is no problem and 1 where there is one.
+    Each problem comes with its remedy. Optional packages that are not installed are not problems. The exit code
+    is 1 if there is a problem, and 0 otherwise.
 
     Args:
-        folder: The folder in which you want to work.
+        folder: The folder you want to work in.
         database (URL): Also try to reach this database: sqlite:///FILE or postgresql://USER@HOST/NAME.
     """
     notices = [notice for check in (installation, extras, plugins, models, gpu) for notice in check()]
@@ -90,7 +90,7 @@ def installation() -> Iterator[Notice]:
         yield Notice("packages", "problem", has, f"run: pip install --upgrade '{name}>={least}'")
     if not wrong:
         shown = ", ".join(f"{name} {_version(name)}" for name in ("polars", "numpy", "scipy", "matplotlib"))
-        yield Notice("packages", "fine", f"all {len(wanted)} packages are there: {shown} …")
+        yield Notice("packages", "fine", f"all {len(wanted)} packages are installed: {shown} …")
 
 
 def extras() -> Iterator[Notice]:
@@ -140,7 +140,7 @@ def models() -> Iterator[Notice]:
         try:
             yield Notice(f"model {name}", "fine", f"found in {find().parent.name}")
         except ModelError as error:
-            # A package that is there and cannot be used is something else than one that is not there.
+            # A package that is installed and cannot be used is a problem; one that is not installed is not.
             state: State = "absent" if _version(package) is None else "problem"
             yield Notice(f"model {name}", state, str(error))
     cached = sorted(folder.name for folder in _hub().glob("models--*") if folder.is_dir())
@@ -172,7 +172,7 @@ def gpu() -> Iterator[Notice]:
     elif torch.backends.mps.is_available():
         yield Notice("gpu", "fine", f"Apple graphics (PyTorch {torch.__version__})")
     elif cards:
-        summary = f"{', '.join(cards)} is there, but PyTorch {torch.__version__} cannot use it"
+        summary = f"PyTorch {torch.__version__} cannot use {', '.join(cards)}"
         yield Notice("gpu", "problem", summary, "install the build of torch for your driver")
     else:
         yield Notice("gpu", "absent", f"none found; PyTorch {torch.__version__} uses the processor")
@@ -189,12 +189,14 @@ def places(folder: Path) -> Iterator[Notice]:
                 file.flush()
         except OSError as error:
             reason = error.strerror or str(error)
-            yield Notice(part, "problem", f"{place} cannot be written to ({reason})", "choose another folder")
+            yield Notice(part, "problem", f"{place} is not writable ({reason})", "choose another folder")
             continue
         free = shutil.disk_usage(place).free
-        space = f"{place} can be written to, {free / 2**30:,.1f} GiB are free"
+        space = f"{place} is writable, {free / 2**30:,.1f} GiB free"
         enough = free >= NEEDED_SPACE
-        yield Notice(part, "fine" if enough else "problem", space, "" if enough else "make room before a long run")
+        yield Notice(
+            part, "fine" if enough else "problem", space, "" if enough else "free some space before a long run"
+        )
 
 
 def database_of(address: str) -> Iterator[Notice]:
@@ -213,9 +215,9 @@ def database_of(address: str) -> Iterator[Notice]:
     if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         parent = Path(str(url.database)).absolute().parent
         if parent.is_dir():
-            yield Notice("database", "absent", f"{shown} is not there yet; it is made by the first vantage collect")
+            yield Notice("database", "absent", f"{shown} does not exist yet; the first vantage collect creates it")
         else:
-            yield Notice("database", "problem", f"{shown}: there is no folder {parent}", "make it first")
+            yield Notice("database", "problem", f"{shown}: there is no folder {parent}", "create it first")
         return
     sqlite = url.get_backend_name() == "sqlite"
     waiting = {"timeout": 5} if sqlite else {"connect_timeout": 5}

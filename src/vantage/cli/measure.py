@@ -60,7 +60,7 @@ def measure(
     Args:
         name: The measure.
         by (COLUMN,…): Columns of items, raters or judgments to group by.
-        figure: Draw it too, where it has a chart: .svg, .pdf or .png.
+        figure: Also draw its chart, if it has one: .svg, .pdf or .png.
         list_: List the measures.
         help_ (-h): Show this, or the options of a measure.
     """
@@ -88,7 +88,8 @@ def measure(
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
     if by:
         options["by"] = list(by)
-    grouped = _grouping(chosen, corpus, options)
+    grouping = chosen.grouping(corpus, options)
+    grouped = [grouping] if isinstance(grouping, str) else list(grouping)
     from vantage.measures import only_reason
 
     model = options.get("powered_by")
@@ -131,9 +132,9 @@ def _present(
     figures = [part for part in shown.parts if isinstance(part, Figure)]
     if not figures:
         drawn = [f"--show {table}" for name, table in FIGURES if name == chosen.name]
-        raise InputError("there is no figure of this", remedy=f"pass {' or '.join(drawn)}" if drawn else None)
+        raise InputError("this result has no chart", remedy=f"pass {' or '.join(drawn)}" if drawn else None)
     if len(figures) > 1:
-        raise InputError("a figure is of one question", remedy="pass --where question=NAME")
+        raise InputError("a chart shows one question", remedy="pass --where question=NAME")
     write_figure(figures[0].chart, figures[0].data, figures[0].options, figure)
 
 
@@ -148,11 +149,6 @@ def _behind(frame: pl.DataFrame, folder: Path, where: list[str]) -> None:
         narrowed = [word for condition in where for word in ("--where", condition)]
         command = shlex.join(["vantage", "view", f"{folder}#{address}", *narrowed])
         typer.echo(f"\nThe judgments behind {'it' if len(frame) == 1 else 'the first row'}: {command}", err=True)
-
-
-def _grouping(chosen: Measure, corpus: vantage.Corpus, options: dict[str, Any]) -> list[str]:
-    by = chosen.grouping(corpus, options)
-    return [by] if isinstance(by, str) else list(by)
 
 
 def _list() -> VerbResult:

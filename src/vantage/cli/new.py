@@ -8,7 +8,7 @@ import vantage
 from vantage.cli.options import VerbGroup
 from vantage.cli.output import VerbResult
 
-app = VerbGroup("Create a project folder, an instrument or a study, with comments, that works at once.")
+app = VerbGroup("Create a project, an instrument or a study: commented files that work as they are.")
 
 
 @app.verb
@@ -30,12 +30,12 @@ def project(name: Path) -> VerbResult:
 def instrument(name: Path, *, from_: Path | None = None) -> VerbResult:
     """Make an instrument file (NAME.yaml).
 
-    It asks two questions on two kinds of scales, with guidelines, examples and comments, to be replaced by your own;
-    with --from, the questions of a corpus, to be put into words.
+    It has two questions on two kinds of scales, with guidelines, examples and comments, to replace; with --from, it has
+    the questions of a corpus, for you to word.
 
     Args:
         name: Its name, or a path that ends in it.
-        from_ (FOLDER): A corpus whose questions it asks.
+        from_ (FOLDER): A corpus to take the questions from.
     """
     from vantage.scaffold.writing import new_instrument
 
@@ -47,7 +47,7 @@ def instrument(name: Path, *, from_: Path | None = None) -> VerbResult:
 def study(name: Path) -> VerbResult:
     """Make a study of your own (NAME.yaml).
 
-    It is a recipe: sections that name measures, from which a report is made.
+    It is a recipe: sections that name the measures of a report.
 
     Args:
         name: Its name, or a path that ends in it.

@@ -38,26 +38,27 @@ COMMON: Final = {
     "estimate": ("", "Print calls, tokens, cost and time, and exit."),
     "folder": ("", "A corpus folder."),
     "instrument": ("NAME", "A bundled instrument (NAME or NAME:FORM) or a file."),
-    "limit": ("", "The risk of a wrong conclusion that is accepted."),
+    "into": ("", "Where to write the result."),
+    "limit": ("", "The accepted risk of a wrong conclusion."),
     "mapping": ("NAME=COLUMN,…", "For a file of texts: text=COLUMN, target=COLUMN …"),
-    "overwrite": ("", "Replace the corpus that is there."),
-    "part": ("", "The released part that is predicted: test or dev."),
-    "run": ("", "The number of the run; see vantage runs list."),
+    "overwrite": ("", "Replace an existing corpus."),
+    "part": ("", "The released part to predict: test or dev."),
+    "run": ("", "The run's number; see vantage runs list."),
     "seed": ("", "Random seed."),
     "store": ("", "A run store, or the corpus folder that contains one."),
-    "submissions": ("ID…", "Submissions, by their ids on the platform."),
-    "task": ("", "One data set, such as MP; all of them without it."),
-    "to": ("", "Where to write; without it the folder is changed."),
+    "submissions": ("ID…", "Submission ids on the platform."),
+    "task": ("", "One data set, such as MP (default: all)."),
+    "to": ("", "Where to write (default: change the folder itself)."),
     "trait": (
         "COLUMN:LEVEL[:A,B,…]",
-        "The scale of a trait, such as age:ordered, or edu:ordered:school,college; may be repeated.",
+        "The scale of a trait, such as age:ordered or edu:ordered:school,college; repeatable.",
     ),
-    "universe": ("FILE", "A YAML file with the choices."),
-    "url": ("", "The study's address for participants."),
-    "vary": ("NAME[=VALUE,…]", "An option or a column to vary; may be repeated."),
+    "universe": ("FILE", "A YAML file of choices."),
+    "url": ("", "The study's URL for participants."),
+    "vary": ("NAME[=VALUE,…]", "An option or a column to vary; repeatable."),
     "where": (
         "COLUMN=VALUE[,VALUE]",
-        "Keep what fits, such as kind=person, or all but that: kind!=person; may be repeated.",
+        "Keep what matches, such as kind=person, or everything else: kind!=person; repeatable.",
     ),
     "yes": ("", "Do not ask for confirmation."),
 }
@@ -118,7 +119,7 @@ class VerbGroup(typer.Typer):
 def verb(function: Callable[..., Any]) -> Callable[..., None]:
     """A command for Typer from a function; what it returns is printed for people or, if asked for, for programs."""
     said = described(function.__doc__)
-    parameters, taken = _taken(function)
+    parameters, taken, shared = _taken(function)
     printed = {"VerbResult": 1, "VerbTable": 3}.get(
         str(inspect.signature(function).return_annotation).removesuffix(" | None"), 0
     )
@@ -131,7 +132,7 @@ def verb(function: Callable[..., Any]) -> Callable[..., None]:
             made.print(output)
 
     run.__name__, run.__doc__, run.__module__ = function.__name__, said.text, function.__module__
-    run.help_groups = said.groups  # type: ignore[attr-defined]
+    run.help_groups = shared | said.groups  # type: ignore[attr-defined]
     return _sign(run, [*parameters, *forms])
 
 
@@ -156,7 +157,7 @@ def options_of(
     chosen = only.split() or [one for one in known if one not in without.split()]
     said = described(ast.get_docstring(made)).parameters
     aliases = {str(t): ast.unparse(v) for t, v in _assigned(tree) if "Literal[" in ast.unparse(v)}
-    kinds = {one: aliases.get(known[one][0].removesuffix(" | None"), known[one][0]) for one in chosen}
+    kinds = {one: aliases.get(known[one][0].partition(" | ")[0], known[one][0]) for one in chosen}
 
     def given(**values: Any) -> Values:
         return {one: _converted(kinds[one], one, value) for one, value in values.items() if value is not None}
@@ -181,28 +182,31 @@ def _sign(function: Command, parameters: Sequence[inspect.Parameter]) -> Command
     return function
 
 
-def _taken(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], Callable[[Values], Values]]:
-    """The parameters of a function for Typer, and what makes its arguments of what Typer gives."""
+def _taken(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], Callable[[Values], Values], dict[str, str]]:
+    """The parameters of a function for Typer, what makes its arguments of what Typer gives, and shared groups."""
     said, parameters = described(function.__doc__).parameters, []
     takes: dict[str, Callable[[Values], Any]] = {}
+    groups: dict[str, str] = {}
     for name, one in inspect.signature(function).parameters.items():
         resolved = _resolved(function, one.annotation)
         maker = getattr(resolved, "__metadata__", (None,))[0]
         if callable(maker) and not isinstance(maker, ParameterInfo):
-            further, inside = _taken(maker)
+            further, inside, more = _taken(maker)
             parameters += further
+            groups |= more | described(maker.__doc__).groups
             takes[name] = partial(_made, maker, inside)
             continue
         kind = one.annotation if isinstance(one.annotation, str) else ""
         if kind and resolved is not typer.Context:
-            one = _for_typer(one, kind, resolved, *said.get(name) or COMMON[name])  # noqa: PLW2901
+            known = "into" if name == "to" and one.default is one.empty else name
+            one = _for_typer(one, kind, resolved, *said.get(name) or COMMON[known])  # noqa: PLW2901
         parameters.append(one)
         takes[name] = partial(_own, name, kind)
 
     def taken(given: Values) -> Values:
         return {name: value for name, take in takes.items() if (value := take(given)) is not None}
 
-    return parameters, taken
+    return parameters, taken, groups
 
 
 def _for_typer(one: inspect.Parameter, kind: str, resolved: Any, metavar: str, help_: str) -> inspect.Parameter:
@@ -346,7 +350,7 @@ def _settings(*, setting: Mapping[str, str], base_url: str = "") -> Values:
 
     Args:
         setting (NAME=VALUE): A setting of the model, such as threads=2.
-        base_url: The address of an OpenAI-compatible endpoint.
+        base_url: The URL of an OpenAI-compatible endpoint.
     """
     settings: Values = {key: number(value) for key, value in setting.items()}
     return settings | ({"base_url": base_url} if base_url else {})
@@ -356,9 +360,9 @@ def _limits(carried: Carried, *, prices: Path | None = None, fallback: list[str]
     """What every run has.
 
     Args:
-        prices: A YAML file of prices per million tokens, instead of those that ship (docs/models.md).
-        fallback (MODEL): Asked, as a rater of its own, what a model whose account fails has left open.
-        no_probe: Do not ask an unknown endpoint some ten short questions first.
+        prices: A YAML file of prices per million tokens, to replace the bundled ones (docs/models.md).
+        fallback (MODEL): Asked, as a separate rater, for what a model whose account fails leaves open.
+        no_probe: Do not send about ten short test questions to an unknown endpoint first.
     """
     from vantage.runs.prices import read_prices, shipped_prices
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Tasks = dict[str, SharedTask]
 
-app = VerbGroup("Predict what each user says of each text: an open benchmark.")
+app = VerbGroup("Predict each user's judgment of each text: an open benchmark.")
 
 
 def _chosen(*, data: Path, split: Path | None = None, task: str | None = None, part: str = "test") -> Tasks:
@@ -30,7 +30,7 @@ def _chosen(*, data: Path, split: Path | None = None, task: str | None = None, p
 
     Args:
         data: The released files of LeWiDi, or a corpus folder with --split.
-        split: A folder of `split`, where --data is a corpus.
+        split: A folder that `split` wrote, if --data is a corpus.
     """
     from vantage.interop.submissions import tasks
 
@@ -60,9 +60,6 @@ def split(
     For example:
 
     vantage perspective split FOLDER --question trust --to benchmark
-
-    Args:
-        to: Where the files go.
     """
     from vantage.interop import write_split
 
@@ -86,7 +83,7 @@ def baseline(
 ) -> None:
     """Predict a part of a shared task and write both submission files of each data set.
 
-    Replies of a model are kept in TO/runs.sqlite: run the same command again to continue.
+    A model's replies are stored in TO/runs.sqlite: run the same command again to resume.
 
     For example:
 
@@ -94,12 +91,11 @@ def baseline(
 
     Args:
         data: The released files of LeWiDi.
-        to: Where the submission files go.
         method: most-frequent, random, marginal, tfidf, tfidf-users, encoder, or another way to learn.
-        model: A model to ask instead, such as openai:gpt-4o.
-        history: How many of a user's answers the model is shown.
-        scoring: Score the model's answers instead of reading a reply; by default if embedded.
-        corpus: Also put predictions beside people's answers here, for `vantage view`.
+        model: Ask this model instead, such as openai:gpt-4o.
+        history: How many of a user's earlier answers to show the model.
+        scoring: Score the answer options instead of reading a reply (default for embedded).
+        corpus: Also write a corpus with people's answers and the predictions here, for `vantage view`.
     """
     from vantage.interop import task_baseline
 
@@ -141,10 +137,14 @@ def _prompted(
             answers.append(_said(task, question, mine, store, **asked))
         frames.append(pl.concat(answers).with_columns(question=pl.lit(question)))
         if history and (strangers := rest["rater"].n_unique()):
-            notes.append(f"{task.name}: {strangers} users have no earlier answers; they are judged as anybody.")
+            notes.append(
+                f"{task.name}: {strangers} users have no earlier answers; the model is asked without a history."
+            )
     said = pl.concat(frames)
     if unread := said["probabilities"].null_count():
-        notes.append(f"{task.name}: people's marginal stands for {unread} of {len(said)} unread answers.")
+        notes.append(
+            f"{task.name}: {unread} of {len(said)} replies could not be read; people's marginal replaces them."
+        )
         usual = task_baseline(task, "marginal").rename({"probabilities": "usual"})
         said = said.join(usual, on=["item", "rater", "question"], how="left", maintain_order="left")
         said = said.with_columns(pl.coalesce("probabilities", "usual").alias("probabilities")).drop("usual")
@@ -187,8 +187,7 @@ def submit(predictions: Path, *, chosen: Chosen, to: Path, corpus: Path | None =
 
     Args:
         predictions: A table: item, rater and value or probabilities; or a corpus.
-        to: Where the submission files go.
-        corpus: Also put predictions beside people's answers here, for `vantage view`.
+        corpus: Also write a corpus with people's answers and the predictions here, for `vantage view`.
     """
     from vantage.interop import read_predictions
 
@@ -215,9 +214,9 @@ def score(
 
     Args:
         folder: Submission files, or a table of predictions.
-        divisor: Of absolute distances: points (the organisers' scorer) or steps.
+        divisor: What absolute distances are divided by: points (as the organisers do) or steps.
         targets: Soft labels: released (as the organisers score) or counted.
-        proper: Proper scores of distributions too.
+        proper: Add proper scores of distributions.
     """
     import polars as pl
 
@@ -246,7 +245,7 @@ def evaluate(corpus: Path, predictions: Path, *, split: Path, resamples: int = 1
     Args:
         predictions: A table with text, user and answer, or a corpus folder.
         split: The folder that `vantage perspective split` made.
-        resamples: Resamples behind intervals; 0 for none.
+        resamples: Number of resamples for intervals; 0 for none.
     """
     from vantage.interop import read_predictions, read_split, scored
 
@@ -264,7 +263,7 @@ def leaderboard(predictions: list[str], *, chosen: Chosen, to: Path | None = Non
     vantage perspective leaderboard ours=submission theirs=other --data lewidi/2025 --to leaderboard
 
     Args:
-        predictions ([NAME=]FOLDER …): Submissions or tables, one each.
+        predictions ([NAME=]FOLDER …): Submissions or tables, one per system.
         to: Where to write the leaderboard page.
     """
     import polars as pl

@@ -44,38 +44,42 @@ def plan(
     to: Path | None = None,
     where: list[str],
 ) -> VerbTable | None:
-    """Plan a collection: items, answers per item and people for a goal, from a pilot or from typed-in components.
+    """Plan a collection: the items, answers per item and people that a goal needs, from a pilot or from variances.
 
     For example:
 
     vantage plan PILOT --goal alpha --target 0.2 --budget 2000 --price 0.12
+
     vantage plan --prevalence 0.3 --agreement 0.4 --goal mean --target 0.05
+
     vantage plan --during CORPUS --goal alpha --target 0.2
+
     vantage plan PILOT --population census --target 0.1
 
     Arguments:
-        pilot ([CORPUS]): A pilot, or with --during what there is.
+        pilot ([CORPUS]): A pilot; with --during, the data so far.
     What is wanted:
         goal target
-        population (NAME|FILE): Weights or shares: how many raters of which groups stand for them.
+        population (NAME|FILE): Weights or shares of a population: how many raters of each group represent it.
         question delta models epsilon budget price
     Instead of a pilot:
         components prevalence agreement rater_share
     What is possible:
         batch raters most_per_item model_items
     While it runs:
-        during: Say whether CORPUS is enough, or how much is missing.
-        looks: With --during: how often you will look.
+        during: Is CORPUS enough, and if not, how much is missing?
+        looks: With --during: how often you will look at the data.
     Output:
-        figure: Where to draw the frontier: .svg, .pdf or .png.
-        settings: Print the lines for the study file alone.
+        figure: Draw the frontier: .svg, .pdf or .png.
+        settings: Print only the lines for the study file.
         to: A folder for a page with all tables and figures.
         seed where json csv latex
     """
     corpus = None if pilot is None else filtered(vantage.Corpus.read(pilot), where)
     goal, budget = planned.get("goal", "alpha"), planned.get("budget")
     if population is not None:
-        return _for_target(corpus, population, planned, settings=settings)
+        others = {"figure": figure, "to": to, "during": during or None, **planned}
+        return _for_target(corpus, population, others, settings=settings)
     if during:
         return _during(corpus, {"goal": goal, **{n: planned[n] for n in DURING if n in planned}, "looks": looks})
     from vantage.planning.plan import VIEWS
@@ -116,6 +120,9 @@ def _for_target(corpus: Corpus | None, population: str, planned: Values, *, sett
 
     if corpus is None:
         raise InputError("no pilot given", remedy="run: vantage plan PILOT --population NAME --target 0.1")
+    for name in (name for name, given in planned.items() if given is not None):
+        if name not in ("target", "question", "seed"):
+            raise InputError(f"--population knows no --{name.replace('_', '-')}", remedy="leave one of them out")
     made = plan_target(corpus, population, width=planned.get("target", 0.1), question=planned.get("question"))
     if settings:
         typer.echo(made.settings)
@@ -157,14 +164,14 @@ def rehearse(
     options: Annotated[Values, options_of("recruit/rehearsal/rehearse.py", "rehearse", only="people seed mix")],
     to: Path | None = None,
 ) -> VerbResult:
-    """Let simulated people walk the real pages of a study, and discard everything.
+    """Walk simulated people through the real pages of a study, and discard everything.
 
-    Reports duration, cost, seats, reliability, what the checks catch, and pages that nobody can pass.
+    Reports duration, cost, seats, reliability, what the checks catch, and pages that nobody gets past.
 
     Args:
         study: A study file, or a bundled flow (flow:NAME).
-        corpus: The corpus, if the file names none.
-        pilot (CORPUS): Take the model of answers from a pilot.
+        corpus: The corpus, if the study file names none.
+        pilot (CORPUS): A pilot to model the answers on.
         to: A folder for a page with all tables.
     """
     from vantage.collect import AnnotationStudy

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 UNKNOWN: Final = "not known"
 COUNTS: Final = ("calls", "prompt_tokens", "completion_tokens")
-PRICES: Final = (
-    "Prices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}"
-)
+PRICES: Final = "Pass prices with --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}"
 
 
 def shown(one: Estimate) -> dict[str, Any]:

@@ -84,25 +84,25 @@ def rate(
         folder: A corpus folder, or a file with one text per row.
     What is asked:
         instrument: What is asked: a bundled instrument (NAME or NAME:FORM) or a file (default: the corpus's own).
-        flow (STUDY): Instead: the flow of a study file of collect, or flow:NAME.
+        flow (STUDY): The flow of a study for people, instead: a study file or flow:NAME.
         question (ID,…): Which questions to ask (default: all).
         condition style samples
-        template: Put a prompt of a published release as it is printed (a Jinja2 file).
+        template: Use a published prompt verbatim (a Jinja2 file).
         free: Do not force replies into a JSON schema, so that a model can refuse.
     How it is put:
         vary design presentation
-        balanced: With --vary: add the average over presentations as MODEL+balanced.
+        balanced: With --vary: also add the average over presentations, as MODEL+balanced.
     About what:
         mapping where
         limit: Rate only this many items.
     Who answers:
-        model: openai:NAME, gguf:PATH, recorded:PATH, embedded …; several times: side by side (embedded).
+        model: openai:NAME, gguf:PATH, recorded:PATH, embedded …; repeatable, to compare models (default: embedded).
         name
         persona: pool, control, or a persona file, for the persona styles.
         personas: How many personas to draw, balanced by their traits.
         user (RATER,…): Raters whose traits or history the prompt shows.
         shots_from (COLUMN=VALUE): Draw examples from these items, such as split=train.
-        retrieval: What makes items similar for history: tfidf, minilm or hf:NAME_OR_PATH.
+        retrieval: How history finds similar items: tfidf, minilm or hf:NAME_OR_PATH.
         temperature max_tokens min_mass seed
     The connection:
         setting base_url concurrency requests_per_minute tokens_per_minute no_probe clarify canary
@@ -205,7 +205,7 @@ def _check(needs: Sequence[tuple[str, object, str, object]], as_: Values) -> Non
     for option in (one for one in needs if one[1] and not one[3]):
         raise InputError(f"{option[0]} has no effect without {option[2]}", remedy="add it, or leave the option out")
     if (samples := as_.get("samples", 1)) > 1 and not as_.get("temperature"):
-        likeliest = f"{samples} samples at temperature 0 are {samples} times the likeliest reply; add --temperature 1"
+        likeliest = f"at temperature 0, all {samples} samples are the same likeliest reply; add --temperature 1"
         typer.echo(f"vantage: {likeliest}", err=True)
 
 
@@ -226,7 +226,7 @@ def _part(
     if limit is not None:
         part = part.filter(item=part.items["item"].head(limit).to_list())
     if part.items.is_empty():
-        raise InputError("no items are left to judge", file=folder, remedy="check --where and --limit")
+        raise InputError("there are no items left to judge", file=folder, remedy="check --where and --limit")
     return part, known
 
 
@@ -353,8 +353,8 @@ def _ended(outcome: Outcome, notes: list[str], store: Path, to: Path) -> VerbRes
     parts = [f"{show(tally.sent)} sent", f"{show(tally.stored)} found in the store"]
     counts = {
         "sent by another process": tally.elsewhere,
-        "tries repeated": tally.retried,
-        "asked which answer a reply gives": tally.clarified,
+        "retries": tally.retried,
+        "asked to clarify": tally.clarified,
         "failed": tally.failed,
     }
     parts += [f"{show(count)} {what}" for what, count in counts.items() if count]

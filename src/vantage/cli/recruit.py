@@ -85,20 +85,20 @@ Chosen = Annotated[Recruitment, Recruitment]
 
 @app.verb
 def create(chosen: Chosen) -> VerbResult:
-    """Set up a draft from the study file; nobody sees it yet."""
+    """Create a draft from the study file; nobody sees it yet."""
     with chosen.recruiter() as one:
         return _state(one.create())
 
 
 @app.verb
 def publish(chosen: Chosen, *, yes: bool = False) -> VerbResult:
-    """Publish the draft, after a confirmation of what its places cost."""
+    """Publish the draft, after you confirm what its places cost."""
     return chosen.carry_out(PaymentRequest("publish"), yes)
 
 
 @app.verb
 def status(chosen: Chosen) -> VerbResult:
-    """Show the state; returned and timed-out submissions free their seats."""
+    """Show the state of recruitment; returned and timed-out submissions free their seats."""
     with chosen.recruiter() as one:
         state = one.state()
         return _state(state, [asdict(proposal) for proposal in one.proposals()] if state.study else [])
@@ -106,13 +106,13 @@ def status(chosen: Chosen) -> VerbResult:
 
 @app.verb
 def top_up(chosen: Chosen, *, yes: bool = False) -> VerbResult:
-    """Offer as many more places as open seats need."""
+    """Offer more places, for the seats that are still open."""
     return chosen.carry_out(PaymentRequest("top-up"), yes)
 
 
 @app.verb
 def approve(chosen: Chosen, *, yes: bool = False) -> VerbResult:
-    """Approve and pay those who finished; those who failed checks wait for you."""
+    """Approve and pay those who finished; those who failed checks wait for your decision."""
     return chosen.carry_out(PaymentRequest("approve"), yes)
 
 
@@ -120,7 +120,7 @@ def approve(chosen: Chosen, *, yes: bool = False) -> VerbResult:
 def reject(
     chosen: Chosen, submissions: list[str], *, reason: str, category: str = "OTHER", yes: bool = False
 ) -> VerbResult:
-    """Reject submissions that you name, with a reason; they are not paid, and their answers are excluded.
+    """Reject the submissions you name, with a reason; they are not paid, and their answers are excluded.
 
     Args:
         reason: What the participant reads; at least 100 characters.
@@ -134,32 +134,32 @@ def reject(
 def bonus(
     chosen: Chosen, submissions: list[str], *, amount: str, name: str, resend: bool = False, yes: bool = False
 ) -> VerbResult:
-    """Pay a bonus to submissions that you name, and to nobody else.
+    """Pay a bonus to the submissions you name, and to nobody else.
 
     Args:
         amount: What each gets, in the study's currency.
-        name: What it is for; the same name is paid to nobody twice.
-        resend: Pay again what you have seen was not paid, though it was sent.
+        name: What it is for; nobody is paid twice under one name.
+        resend: Send again a payment that was sent but, as you have checked, never arrived.
     """
     return chosen.carry_out(PaymentRequest("bonus", dict.fromkeys(submissions, cents(amount)), name, resend), yes)
 
 
 @app.verb
 def cancel(chosen: Chosen, keys: list[str], *, yes: bool = False) -> None:
-    """Give up payments that were begun and have no end, when the platform shows that they were not made.
+    """Cancel payments that were started and never confirmed, once the platform shows that they were not made.
 
     Args:
         keys (KEY…): Entries of the ledger, as status lists them.
     """
     with chosen.recruiter() as one:
-        _confirm(f"Give up {', '.join(keys)}? Nothing is paid or taken back.", yes)
+        _confirm(f"Cancel {', '.join(keys)}? Nothing is paid or taken back.", yes)
         one.cancel(keys)
     typer.echo(f"{len(keys)} cancelled")
 
 
 @app.verb
 def stop(chosen: Chosen, *, yes: bool = False) -> VerbResult:
-    """Stop recruiting; those at work may finish."""
+    """Stop recruiting; participants who have started may finish."""
     with chosen.recruiter() as one:
         _confirm("Stop recruiting?", yes)
         return _state(one.stop())
@@ -178,10 +178,10 @@ def ledger(chosen: Chosen) -> VerbResult:
 
 @app.verb
 def link(chosen: Chosen, platform_id: str) -> None:
-    """Print a link with which somebody can continue who lost theirs, or who was kept out.
+    """Print a link for a participant who lost theirs or was kept out.
 
     Args:
-        platform_id (ID): The person's id on the platform.
+        platform_id (ID): The participant's id on the platform.
     """
     from vantage.recruit.draft import offer_of
     from vantage.recruit.visitors import new_link
@@ -191,7 +191,7 @@ def link(chosen: Chosen, platform_id: str) -> None:
 
 
 def read_study(file: Path, folder: Path | None, database: str | None) -> AnnotationStudy:
-    """The study of a file as it was started; says what of the file does not hold."""
+    """The study of a file as it was started; says which edits of the file do not apply."""
     from vantage.collect import opened_study
 
     study, note = opened_study(file, folder, database)
@@ -217,12 +217,9 @@ def _state(state: Recruited, proposals: list[dict[str, object]] | None = None) -
     return VerbResult(
         facts,
         [{"platform": state.platform, **numbers, "submissions": counts, **amounts, **hourly}],
-        *(
-            f"Begun, and not confirmed by the platform yet (cancel it if it was not made): {k}"
-            for k in state.unconfirmed
-        ),
+        *(f"Started, not yet confirmed by the platform (cancel it if it was not made): {k}" for k in state.unconfirmed),
         *(f"Different from the ledger: {difference}" for difference in state.differences),
-        *(["\nPeople to look at; nobody is rejected automatically:", proposals] if proposals else ()),
+        *(["\nSubmissions to review; none is rejected automatically:", proposals] if proposals else ()),
     )
 
 

@@ -1,6 +1,6 @@
 """`vantage report`: the report on a corpus or a stored study, or two studies side by side.
 
-`vantage view`: look at every judgment in the browser, or write the page into one file.
+`vantage view`: explore every judgment in the browser, or write the page into one file.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ def report(
     explorer: bool = False,
     seed: int = 0,
 ) -> VerbResult:
-    """Write the report on a corpus: what was collected, how far people agree, who differs, whom to look at.
+    """Write the report on a corpus: what was collected, how well people agree, who differs, which raters to check.
 
-    It is written to FOLDER/report. The report of a study's folder is written again from what is stored: nothing is
-    asked or measured.
+    It goes to FOLDER/report. For a study's folder, the report is rewritten from stored results: nothing is asked or
+    measured again.
 
     Args:
         folder: A study's folder, or a corpus folder.
         compare (A B): Two corpora or two study folders, side by side.
-        to: Where to write: a folder; with --compare it is comparison/.
+        to: The output folder (default with --compare: comparison).
         robust: Add a specification curve for each primary claim.
-        plan (FILE): A frozen plan: say what is as planned, and what is not.
-        explorer: Add explorer.html, with all judgments, to which the page's numbers lead.
-        seed: Random seed of the intervals in the report on a corpus.
+        plan (FILE): A frozen plan: report what went as planned and what did not.
+        explorer: Add explorer.html, with all judgments; the numbers of the page link to it.
+        seed: Random seed of the intervals.
     """
     if compare is not None:
         if folder is not None:
@@ -62,7 +62,7 @@ def report(
 
     if is_report(folder):
         if to is not None:
-            raise InputError("a study's report is drawn again in its own folder", remedy="leave --to out")
+            raise InputError("a study's report is rewritten in its own folder", remedy="leave --to out")
         made = redraw(folder)
         if robust or plan is not None or explorer:
             corpus = vantage.Corpus.read(folder / "corpus")
@@ -74,7 +74,7 @@ def report(
         made = _varied(corpus_report(corpus, seed=seed), corpus, robust, plan, seed)
         _explored(made, corpus, explorer, seed).write(place)
         return reported(made, place)
-    neither = "there is neither a study nor a corpus in this folder"
+    neither = "this folder has neither a study nor a corpus"
     problem = neither if folder.is_dir() else "there is no such folder"
     raise InputError(problem, file=folder, remedy="name a folder left by vantage study or vantage corpora import")
 
@@ -102,16 +102,17 @@ def _explored(made: Report, corpus: vantage.Corpus, explorer: bool, seed: int) -
 def card(corpus: Path, *, question: str = "", to: Path | None = None) -> None:
     """One picture of a corpus for a slide or a post: the Spectrum, one sentence and the source (1200 × 630 pixels).
 
-    Texts of items whose column `hidden` is true are not named.
+    Texts of items whose column `hidden` is true are not shown.
 
     Args:
-        question: The question; without it the first with several answers.
-        to: The picture (NAME-card.png beside the corpus).
+        question: The question (default: the first with several answers).
+        to: The picture (default: NAME-card.png beside the corpus).
     """
     from vantage.report import write_card
 
-    place = to or corpus.resolve().with_name(f"{corpus.resolve().name}-card.png")
-    typer.echo(f"{write_card(vantage.Corpus.read(corpus), place, question)}\nThe picture: {place}")
+    read, folder = vantage.Corpus.read(corpus), corpus.resolve()
+    place = to or folder.parent / f"{folder.name}-card.png"
+    typer.echo(f"{write_card(read, place, question)}\nThe picture: {place}")
 
 
 def view(
@@ -124,15 +125,15 @@ def view(
     open_: bool = True,
     where: list[str],
 ) -> None:
-    """Look at every judgment: items, raters, comparisons, measures, runs and maps.
+    """Explore every judgment: items, raters, comparisons, measures, runs and maps.
 
-    The page follows a run or a study that is under way. Nobody else can open it: the link works once, on this machine.
+    The page follows runs and studies in progress. Nobody else can open it: the link works once, on this machine.
 
     Args:
         paths (PATH…): Corpus folders, run stores, study folders, collect files, ROBUST_PAGE#NUMBER or PATH#/ADDRESS.
-        port: The port, on this machine only; 0 takes a free one.
+        port: The port on this machine; 0 picks a free one.
         export (FILE.html): Write one self-contained file and exit.
-        seed: Random seed, where the file holds a sample.
+        seed: Random seed, if the file holds a sample.
         open_: Open the browser.
     """
     from vantage.view.explorer import Explorer
@@ -180,7 +181,7 @@ def view(
         raise InputError(f"port {port} is taken", remedy="leave --port out to take a free one") from None
     server = Server(explorer, listener.getsockname()[1])
     address = f"{server.address}{at}"
-    typer.echo(f"Look at {address}\nStop with Ctrl-C.", err=True)
+    typer.echo(f"Open {address}\nStop with Ctrl-C.", err=True)
     if open_:
         typer.launch(address)
     config = uvicorn.Config(server.app(), log_level="error", access_log=False, server_header=False)

@@ -22,8 +22,8 @@ def _narrowed(*, reference: float | None = None, row: list[str], where: list[str
     """What of a measure's result is claimed.
 
     Args:
-        reference: What the estimate is compared with; that of the measure by default.
-        row (COLUMN=VALUE): Which row of the result; may be repeated.
+        reference: The value to compare the estimate with (default: the measure's own).
+        row (COLUMN=VALUE): Which row of the result; repeatable.
     """
     return {"reference": reference, "row": row, "where": where}
 
@@ -54,8 +54,8 @@ def robust(
     vantage robust "REPORT#3" CORPUS --figure curve.svg
 
     Args:
-        most: How many specifications at most; of more a sample is drawn.
-        figure: Where to draw the curve: .svg, .pdf or .png.
+        most: The most specifications to compute; beyond it, a random sample is drawn.
+        figure: Draw the curve: .svg, .pdf or .png.
         to: A folder for a page with all tables and the figure.
     """
     from vantage.robust import curve, risk_sentences, risks, robust_report, sentences
@@ -77,8 +77,7 @@ def robust(
     joint, table = (None if made.joint is None else vars(made.joint)), [] if risk is None else risk.table.to_dicts()
 
     def shown() -> None:
-        columns = ["decision", "alternatives", "share", "share_low", "share_high", "overturns", "alone"]
-        print_frame(made.importance.select(columns), title="Which choice matters how much")
+        print_frame(made.importance, title="Which choice matters how much")
         if len(made.rules):
             print_frame(made.rules, title="\nExcluded by rule")
         if risk is not None:
@@ -99,9 +98,9 @@ def plan_risk(
     price: float = 1.0,
     seed: int = 0,
 ) -> VerbTable:
-    """How many more labels by people bring the risk of a wrong conclusion below a limit, alone or with a model.
+    """How many more human labels bring the risk of a wrong conclusion below a limit, alone or with a model?
 
-    People judged a part of the items, models all of them. For example:
+    For corpora in which people judged some of the items and models all of them. For example:
 
     vantage plan risk prevalence CORPUS --reference 0.5 --limit 0.05 --price 0.12
 
@@ -121,7 +120,7 @@ def plan_risk(
         needed,
         lambda: print_frame(needed, title=title, space=True),
         f"People judged {made.items:,} of {made.of:,} items, {made.per_item:.1f} of them each.",
-        "Without a number of items, only labels of nearly all of them are enough.",
+        "Where no number of items is given, people have to label nearly all of them.",
     )
 
 
@@ -206,11 +205,11 @@ def freeze(
 
     Args:
         claim (MEASURE): The measure that will decide.
-        pilot (CORPUS): A pilot, which offers choices to vary.
+        pilot (CORPUS): A pilot that suggests choices to vary.
         question: The research question, in words.
-        estimand: What is estimated, in words; the measure says it by default.
-        exclude (REASON): Who is excluded; may be repeated.
-        stop (items=N): When collection ends; may be repeated.
+        estimand: What is estimated, in words (default: the measure's summary).
+        exclude (REASON): Who is excluded, and why; repeatable.
+        stop (items=N): When collection ends; repeatable.
         to: The file to write.
     """
     from vantage.measures import find
@@ -220,7 +219,9 @@ def freeze(
     if not question.strip():
         raise InputError("no research question given", remedy='pass --question "…"')
     if to.exists():
-        raise InputError("there is such a file already", file=to, remedy="a frozen plan is not replaced; name another")
+        raise InputError(
+            "the file exists already", file=to, remedy="a frozen plan is never replaced; choose another name"
+        )
     if pilot is None and universe is None:
         raise InputError("there are no choices to freeze", remedy="pass --pilot CORPUS, or a file with --universe")
     corpus, conclusion, _ = claimed(claim, pilot, context.args, **narrowed)

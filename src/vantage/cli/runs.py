@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from vantage.runs import RunStore
     from vantage.runs.records import RunRecord
 
-app = VerbGroup("Look at stored model calls and runs under way; export, reread or recover them.")
+app = VerbGroup("Inspect stored model calls and runs in progress; export, reparse or recover them.")
 models = VerbGroup("Find out which settings and outputs a model supports.")
 
 
 @app.verb
 def list_(store: Path) -> VerbResult:
-    """List the runs of a store, the oldest first."""
+    """List the runs of a store, oldest first."""
     from vantage.runs.records import records
 
     with _reading(store) as opened:
@@ -43,10 +43,10 @@ def list_(store: Path) -> VerbResult:
 def show_(store: Path, run: int, *, calls: int = 1) -> VerbResult:
     """Show one run.
 
-    Everything that was asked for, how it went, and some of its calls as they were sent.
+    What was asked for, how it went, and some of its calls as they were sent.
 
     Args:
-        calls: How many of its calls to print, with their prompts.
+        calls: How many of its calls to print, prompts included.
     """
     from vantage.runs.export import calls as stored
     from vantage.runs.records import changes, record, servings
@@ -62,7 +62,7 @@ def show_(store: Path, run: int, *, calls: int = 1) -> VerbResult:
         {**row, **details},
         *(f"{name.replace('_', ' ')}: {show(value)}" for name, value in row.items()),
         "",
-        serving or "What served the calls was not recorded.",
+        serving or "Which model version served the calls was not recorded.",
         "",
         *(f"• {printable(caveat)}" for caveat in caveats),
         *("\n".join([*_facts(part), ""]) for part in about.plan["parts"]),
@@ -76,9 +76,9 @@ def _facts(part: dict[str, Any]) -> Iterator[str]:
 
 @app.verb
 def pause(store: Path, run: int) -> None:
-    """Pause a run that is under way in another process.
+    """Pause a run in another process.
 
-    What it has sent may come to its end; nothing more is sent until it is resumed.
+    Requests already sent may finish; no more are sent until it is resumed.
     """
     _control(store, run, paused=True)
     typer.echo(f"Run {run} is paused; resume it with: vantage runs resume {store} {run}")
@@ -86,9 +86,9 @@ def pause(store: Path, run: int) -> None:
 
 @app.verb
 def resume(store: Path, run: int) -> None:
-    """Let a run that was paused go on."""
+    """Resume a paused run."""
     _control(store, run, paused=False)
-    typer.echo(f"Run {run} goes on.")
+    typer.echo(f"Run {run} is resumed.")
 
 
 RunLimits = Annotated[
@@ -104,7 +104,7 @@ RunLimits = Annotated[
 
 @app.verb
 def tune(store: Path, run: int, *, changes: RunLimits) -> None:
-    """Change the limits of a run that is under way in another process."""
+    """Change the limits of a run in another process."""
     from vantage.runs import RunOptions
 
     if not changes:
@@ -127,12 +127,12 @@ def cost(
 ) -> VerbResult:
     """Show what runs have cost.
 
-    Counted from the stored calls, so that it is right after kills and repeats. A cost that is not known says so.
+    It is counted from the stored calls, so it stays right after crashes and repeats. Unknown costs are marked.
 
     Args:
-        run: One run; all of them without it.
-        by: By run, model or sitting (each start of a command, with its model).
-        prices: Use these prices instead of those at the time.
+        run: One run (default: all).
+        by: By run, model or sitting (each start of a command, per model).
+        prices: A file of prices to use instead of those at the time.
     """
     from vantage.runs.prices import read_prices
     from vantage.runs.records import ledger, ledger_rows
@@ -148,12 +148,12 @@ def cost(
 
 @app.verb
 def export(store: Path, to: Path, *, run: int | None = None, prompts: bool = True) -> None:
-    """Write stored calls to a file that other programs read.
+    """Write stored calls to a file for other programs.
 
     Args:
         to: A .jsonl, .csv or .parquet file.
-        run: One run; all of them without it.
-        prompts: Write prompts too.
+        run: One run (default: all).
+        prompts: Include prompts.
     """
     from vantage.runs.export import export as written
     from vantage.runs.records import record
@@ -169,11 +169,11 @@ def export(store: Path, to: Path, *, run: int | None = None, prompts: bool = Tru
 def reparse(folder: Path, *, to: Path | None = None, dry_run: bool = False) -> VerbTable:
     """Read stored replies again.
 
-    Replies are read by the rules as they are now; no model is called.
+    The current parsing rules are used; no model is called.
 
     Args:
         folder: A corpus folder whose judgments have a column reply.
-        dry_run: Only say what would change.
+        dry_run: Only show what would change.
     """
     from vantage.runs.reparse import reparse as again
     from vantage.runs.store import place
@@ -188,7 +188,7 @@ def reparse(folder: Path, *, to: Path | None = None, dry_run: bool = False) -> V
     return VerbTable(
         done.changes,
         f"Read {show(done.read)} replies again: {show(len(done.changes))} judgments changed",
-        *(f"Left {show(n)} replies as they are, which another parser reads ({rule})" for rule, n in done.left.items()),
+        *(f"Left {show(n)} replies alone: another parser reads them ({rule})" for rule, n in done.left.items()),
         *([counts.sort("judgments", descending=True).to_dicts()] if len(counts) else ()),
         "Nothing was written." if dry_run else f"Wrote {to or folder}",
     )
@@ -196,9 +196,9 @@ def reparse(folder: Path, *, to: Path | None = None, dry_run: bool = False) -> V
 
 @app.verb
 def recover(store: Path) -> None:
-    """Save what can be read of a damaged store.
+    """Rescue what can be read of a damaged store.
 
-    It is written into a new store; the damaged file is kept.
+    It goes into a new store; the damaged file is kept.
     """
     from vantage.runs.recovery import recover as saved
 
@@ -207,14 +207,14 @@ def recover(store: Path) -> None:
 
 @models.verb
 def probe(model: str, *, connection: Connection, store: Path | None = None) -> VerbResult:
-    """Ask a model some ten short questions and show its profile.
+    """Ask a model about ten short questions and show its profile.
 
-    Parameters that it refuses, whether replies are held to a schema, how many log-probabilities it tells, how a reply
-    begins, thinking, the tokens that replies take, window and price.
+    Rejected parameters, whether replies follow a schema, how many log-probabilities are returned, how a reply begins,
+    thinking, tokens per reply, window and price.
 
     Args:
         model: openai:NAME, anthropic:NAME, gguf:PATH and so on; see docs/models.md.
-        store: A corpus folder or run store that keeps the profile, for vantage rate.
+        store: A corpus folder or run store to keep the profile in, for vantage rate.
     """
     from vantage.raters.chat import ChatRater
     from vantage.raters.models.probe import probe as probed
@@ -237,7 +237,7 @@ def probe(model: str, *, connection: Connection, store: Path | None = None) -> V
 
 @models.verb
 def profiles(store: Path) -> VerbResult:
-    """List the profiles that a store keeps."""
+    """List the profiles in a store."""
     from vantage.runs.profiles import profiles as kept
 
     with _reading(store) as opened:
@@ -267,7 +267,9 @@ def _existing(store: Path) -> Path:
     from vantage.runs.store import place
 
     if not place(store).is_file():
-        raise InputError("there is no run store here", file=place(store), remedy="name the file")
+        raise InputError(
+            "there is no run store here", file=place(store), remedy="name a store, or a corpus folder that has one"
+        )
     return place(store)
 
 

@@ -37,15 +37,15 @@ def study(
     """Run a study: collect judgments, measure, and write tables, figures and one report.
 
     `vantage study --list` names the studies, `vantage study NAME --help` their options. `vantage study FILE.yaml` runs
-    a study of your own; begin one with `vantage new study`. Run an interrupted command
-    again to resume it.
+    a study of your own; start one with `vantage new study`. Run an interrupted
+    command again to resume it.
 
     Args:
-        name: The study, or a file of yours that holds one (.yaml or .py).
+        name: A study, or a file of your own (.yaml or .py).
         to: The folder for all results.
-        data: The published data or corpus that it reads.
-        model (MODEL): openai:NAME, gguf:PATH, hf:NAME_OR_PATH, recorded:PATH or embedded; several if repeated.
-        set_ (OPTION=VALUE): An option of the study; also --option VALUE.
+        data: The published data or corpus to read.
+        model (MODEL): openai:NAME, gguf:PATH, hf:NAME_OR_PATH, recorded:PATH or embedded; repeatable.
+        set_ (OPTION=VALUE): An option of the study; --OPTION VALUE works too.
         max_tokens: Maximum length of a reply in tokens (512, or the study's own).
         list_: List the studies.
         help_ (-h): Show this, or the options of a study.
@@ -84,7 +84,7 @@ def study(
 def demo(
     *, to: Path = Path("demo"), open_: bool = False, asked: Annotated[int, typer.Option(hidden=True)] = 60
 ) -> None:
-    """Plant known things in synthetic ratings, find them again, and write a report: a first look, offline.
+    """Plant known effects in synthetic ratings, look for them, and write a report: a first look, offline.
 
     The report is demo/report.html. If you interrupt the command, run it again to continue.
 
@@ -125,7 +125,7 @@ def _preview(made: Preview) -> VerbResult:
     forecast = made.forecast
     asked = [({"model": one.model, "style": one.style, "raters": n}, one) for one, n in forecast.by_style]
     together = ({"model": "together", "style": "", "raters": len(forecast.estimates)}, forecast.total)
-    none = [] if asked else [f"Study {made.study} asks no model as it is given here.\n"]
+    none = [] if asked else [f"With these options, study {made.study} asks no model.\n"]
     trained = [[{"trained": rater, "learns from": learns} for rater, learns in made.trained.items()], ""]
     data = {
         "study": made.study,

@@ -47,18 +47,18 @@ def train(
     overwrite: bool = False,
     to: Path | None = None,
 ) -> VerbResult:
-    """Learn a rater from people's judgments and add what it says about items to the corpus.
+    """Train a rater on people's judgments and add its own to the corpus.
 
-    No text may stand on two sides of a split. Without --validation, texts are held out in turn.
+    No text may be on both sides of a split. Without --validation, texts are held out in turn.
 
     Args:
         question (ID,…): Which questions to learn (default: all).
         model: The encoder (minilm, a folder, or a name on the hub such as hf:vinai/bertweet-base), or the language
-            model that is probed (embedded, hf:NAME); minilm and embedded without it.
+            model to probe (embedded, hf:NAME); by default minilm and embedded.
         on (COLUMN=VALUE[,VALUE]): Learn from these items, such as split=train.
-        validation (COLUMN=VALUE[,VALUE]): Stop and choose on these items, such as split=validation.
+        validation (COLUMN=VALUE[,VALUE]): Early stopping and model choice use these items, such as split=validation.
         judge (COLUMN=VALUE[,VALUE]): Judge these items, such as split=test (default: all).
-        setting (NAME=VALUE): A setting of the training, such as epochs=3 or loss=huber.
+        setting (NAME=VALUE): A training setting, such as epochs=3 or loss=huber.
         save: Save the rater in this folder.
         overwrite: Replace a saved rater.
     """
@@ -85,7 +85,7 @@ def train(
     held = whole.filter(**conditions(validation)) if validation else None
     asked = list(question) or [one.id for one in whole.questions]
     if on and judge:
-        parts = {"the training part": learned, "what is judged": part, "the validation part": held}
+        parts = {"the training part": learned, "the judged part": part, "the validation part": held}
         fields = fields_of(whole.instruments, asked)
         refuse_shared({name: reading(one.items, fields) for name, one in parts.items() if one is not None})
     with moving(f"learning ({kind})") as moved:
@@ -98,17 +98,17 @@ def train(
 
 
 def judge(texts: Path, *, rater: Path, to: Path | None = None, mapping: Mapping[str, str], on: list[str]) -> VerbResult:
-    """Let a trained rater judge texts: each answer with its mean and an 80 % range.
+    """Let a trained rater judge texts, with a mean and an 80 % range for each answer.
 
-    The range is that of people's answers, or of their mean for raters that learned means.
+    The range is that of people's answers, or of their mean if the rater learned means.
     FOLDER is a file with one text per row (and the columns the rater needs, such as target), or a corpus.
 
     Args:
         texts (FOLDER): A corpus folder, or a file with one text per row.
-        rater: The folder of a rater that `vantage train --save` kept.
+        rater: The folder of a rater saved with `vantage train --save`.
         to (FILE.csv|FOLDER): Where to write: a CSV file with a row per text, or a corpus folder with the judgments.
-            Without it a file of texts gives NAME-judged.csv, and a corpus folder is changed.
-        on (COLUMN=VALUE[,VALUE]): Judge these items only, such as split=test.
+            By default, a file of texts gives NAME-judged.csv, and a corpus folder is changed.
+        on (COLUMN=VALUE[,VALUE]): Judge only these items, such as split=test.
     """
     import polars as pl
 
@@ -157,13 +157,13 @@ def _seen(rater: TrainedRater, part: Corpus) -> list[str]:
     notes = []
     if seen := rater.seen(part):
         notes.append(
-            f"{seen:,} of the {len(part.items):,} items judged have texts that it learned from, where it does better "
-            "than on new ones; to see how well it does, choose items with --on and others with --judge."
+            f"{seen:,} of the {len(part.items):,} judged items have texts that the rater learned from, where it "
+            "does better than on new ones; for a fair test, train on some items (--on) and judge others (--judge)."
         )
     if strange := sum(rater.unlike(part)):
         notes.append(
-            f"{strange:,} of the {len(part.items):,} texts have more new words than those that it learned from, as in "
-            "another language or about another subject: neither answers nor ranges may hold for them."
+            f"{strange:,} of the {len(part.items):,} texts have unusually many new words, as in another language or on "
+            "another subject: answers and ranges may be wrong for them."
         )
     return notes
 
@@ -232,7 +232,7 @@ def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path, save: Pat
     judged, notes, about = rater.rate(kept, part), _seen(rater, part), rater.about
     judged.write(to)
     if replaced := whole.judgments.height - kept.judgments.height:
-        notes.append(f"{replaced:,} judgments of a rater of this name that had learned otherwise were replaced.")
+        notes.append(f"Replaced {replaced:,} judgments of an earlier rater with this name.")
     row: dict[str, Any] = {
         "rater": rater.id,
         "learned": about.get("style", ""),
@@ -244,6 +244,6 @@ def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path, save: Pat
         {**row, "about": stated, "notes": [*rater.notes, *notes]},
         [row],
         *_quality(rater, notes),
-        *([f"\nKept the rater in {save}"] if save is not None else ()),
+        *([f"\nSaved the rater in {save}"] if save is not None else ()),
         f"Wrote {to}",
     )

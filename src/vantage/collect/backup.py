@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -32,16 +33,12 @@ def backup(database: StudyDatabase, file: Path) -> Path:
     part = file.with_name(f".{file.name}.part")
     part.unlink(missing_ok=True)
     os.close(os.open(part, os.O_CREAT | os.O_RDWR, 0o600))
-    target = SqlDatabase(str(part))
-    try:
-        with target.engine.begin() as connection:
-            METADATA.create_all(connection)
-            private.PRIVATE.create_all(connection)
-            database.sql.snapshot(lambda c: _copy(c, connection, METADATA.sorted_tables, "private"))
-            # Read later than the answers, so that every rater's id is there.
-            database.private.sql.snapshot(lambda c: _copy(c, connection, KEPT))
-    finally:
-        target.close()
+    with closing(SqlDatabase(str(part))) as target, target.engine.begin() as connection:
+        METADATA.create_all(connection)
+        private.PRIVATE.create_all(connection)
+        database.sql.snapshot(lambda c: _copy(c, connection, METADATA.sorted_tables, "private"))
+        # Read later than the answers, so that every rater's id is there.
+        database.private.sql.snapshot(lambda c: _copy(c, connection, KEPT))
     part.replace(file)
     return file
 
@@ -50,8 +47,7 @@ def restore(file: Path, address: str) -> str:
     """Creates a study's database from a backup; the study's id. A database that holds a study is refused."""
     if not file.is_file():
         raise InputError("There is no such file", file=file, remedy="check the path")
-    source, target = SqlDatabase(str(file), read_only=True), SqlDatabase(address)
-    try:
+    with closing(SqlDatabase(str(file), read_only=True)) as source, closing(SqlDatabase(address)) as target:
         source.open(require_current)
         study = str(json.loads(source.read(lambda c: read_setting(c, "study")) or "{}").get("id"))
         rows = source.read(_private_rows)
@@ -68,9 +64,6 @@ def restore(file: Path, address: str) -> str:
 
         if not target.start(fill):
             raise InputError("The database already holds a study", file=target.name, remedy="choose another database")
-    finally:
-        source.close()
-        target.close()
     return study
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 
 from vantage.collect.answers import LINE, LONGEST, whole_number
 from vantage.collect.blocks import Block
-from vantage.collect.flow_document import RangePart, TraitPart
+from vantage.collect.flow_document import RangePart
 from vantage.collect.languages import sentence
 from vantage.collect.participants import ParticipantService
 from vantage.collect.phases import Questionnaire, Quiz, TrainingPhase, accepts
@@ -97,13 +97,9 @@ class StudyForm:
     @property
     def words(self) -> int:
         """Words to read, with those of the fields."""
-        labels = (" ".join([one.label, *one.options, *_labels(one)]) for one in self.fields)
-        return len(self.reads.split()) + sum(len(label.split()) for label in labels)
-
-
-def _labels(one: FormField) -> Iterator[str]:
-    for question in one.questions:
-        yield from (option.label for option in question.scale.options)
+        labels = [label for one in self.fields for label in (one.label, *one.options)]
+        labels += [option.label for question in self.questions for option in question.scale.options]
+        return len(" ".join([self.reads, *labels]).split())
 
 
 def consent_form(people: ParticipantService, params: Mapping[str, str], language: str = "") -> StudyForm:
@@ -134,7 +130,7 @@ def form_of(people: ParticipantService, participant: Participant, step: Step) ->
             f"{step.kind}: {first.ask if first else ''}",
             "",
             lambda given, _: people.give_traits(participant, given),
-            tuple(map(_trait, asked)),
+            tuple(FormField(t.id, t.kind, t.ask, t.options, t.from_, t.to, LINE, t.required) for t in asked),
             admits=partial(people.admits, participant),
             shows=phase,
         )
@@ -222,10 +218,6 @@ def _training(people: ParticipantService, participant: Participant) -> StudyForm
         practice.record,
         shows=practice,
     )
-
-
-def _trait(part: TraitPart) -> FormField:
-    return FormField(part.id, part.kind, part.ask, part.options, part.from_, part.to, LINE, part.required)
 
 
 def _fields(

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.engine import Row
@@ -21,8 +21,17 @@ from vantage.collect.phases import Guidelines, Phase, Questionnaire, TaskPhase, 
 from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, move, place_of
 from vantage.collect.private import code_of
 from vantage.collect.quality import apply_rules
-from vantage.collect.submissions import Submission, already_saved, item_page, page_number, save, show
-from vantage.collect.tables import change, items, pages, participants, record, store_wording
+from vantage.collect.submissions import (
+    OPENED,
+    Submission,
+    already_saved,
+    group_number,
+    item_page,
+    page_number,
+    save,
+    show,
+)
+from vantage.collect.tables import change, items, participants, record, store_wording
 from vantage.collect.views import (
     CompletionPath,
     ItemPage,
@@ -38,8 +47,6 @@ from vantage.collect.views import (
 )
 from vantage.collect.withdrawal import anonymous, erase, receipt
 
-K = TypeVar("K")
-V = TypeVar("V")
 PATIENCE: Final = 3.0
 """Seconds that a withdrawal waits for the last remains to be removed."""
 CACHED: Final = 100_000
@@ -50,7 +57,6 @@ _RECORD = select(items.c.record).where(items.c.item == bindparam("item"))
 _BY_ID = select(participants.c.id, participants.c.number, participants.c.language).where(
     participants.c.id == bindparam("id")
 )
-_ASKED = select(pages.c.question_set).where(pages.c.id == bindparam("page"), pages.c.participant == bindparam("number"))
 
 
 class ParticipantService(ParticipantPlaces):
@@ -59,7 +65,6 @@ class ParticipantService(ParticipantPlaces):
     def __init__(self, database: StudyDatabase) -> None:
         super().__init__(database)
         self._by_id: dict[str, Participant] = {}
-        self._question_sets: dict[tuple[int, int], int] = {}
 
     def enter(self, params: Mapping[str, str]) -> Participant:
         """Admits a visitor by the parameters of their link: a known participant returns, a new one is created.
@@ -119,7 +124,9 @@ class ParticipantService(ParticipantPlaces):
             known = Participant(row.id, row.number, row.language)
             if row.language or not self.study.plan.translations:
                 # Participants are never deleted and keep their numbers and languages, so the cache stays valid.
-                _cache(self._by_id, id, known)
+                if len(self._by_id) >= CACHED:
+                    self._by_id.clear()
+                self._by_id[id] = known
         return known
 
     def step(self, participant: Participant) -> Step:
@@ -251,21 +258,21 @@ class ParticipantService(ParticipantPlaces):
 
         Only while `step` is `item` or `review`; every page up to the first unanswered one may be opened.
         """
+        # An address may name any number; the database knows those of 32 bits.
+        wanted = {"number": participant.number, "position": min(position, 2**31 - 1)}
 
         def job(connection: Connection) -> ItemPage:
-            person = self._row(connection, participant.number)
-            step = self._step(connection, person)
+            opened = connection.execute(OPENED, wanted).one_or_none() or self._row(connection, participant.number)
+            step = self._step(connection, opened)
             if step is None or step.kind not in ("item", "review"):
                 raise Refused(sentence("You have no page to answer now."), "conflict")
             if not 0 < position <= (step.position or step.pages):
                 raise Refused(sentence("There is no such page."), "unknown")
-            return item_page(connection, self.study.in_language(person.language), person, step, position)
+            return item_page(self.study.in_language(opened.language), opened, step)
 
         page = self.database.read(job)
-        number = page_number(page.token)
-        _cache(self._question_sets, (participant.number, number), page.group)
         if page.seconds_left is not None and self.study.block(page.group).page_seconds:
-            self.database.write(lambda c: show(c, number))
+            self.database.write(lambda c: show(c, page_number(page.token)))
         return page
 
     def submit(
@@ -284,12 +291,14 @@ class ParticipantService(ParticipantPlaces):
         Raises `InvalidAnswers` with a sentence per question, and `Refused` when the batch is final or the item was
         reassigned.
         """
-        page = page_number(token)
-        group = self._group_of(participant, page)
+        page, group = page_number(token), group_number(token)
+        if not any(group in block.sets for block in self.study.blocks):
+            raise Refused(sentence("There is no such page."), "unknown")
         questions, ways = self.study.shown(group, participant.number, page)
         submission = Submission(
             participant.number,
             page,
+            group,
             position,
             token,
             checked(questions, answers, ways),
@@ -432,22 +441,3 @@ class ParticipantService(ParticipantPlaces):
         if "{id}" in url:
             url = url.replace("{id}", next((one["external"] for one in self.database.private.identities(rater)), ""))
         return CompletionPath(code, url.replace("{code}", code or ""))
-
-    def _group_of(self, participant: Participant, page: int) -> int:
-        """Which questions a page asks, which never change."""
-        key = (participant.number, page)
-        chosen = self._question_sets.get(key)
-        if chosen is None:
-            own = {"page": page, "number": participant.number}
-            asked: int | None = self.database.read(lambda c: c.execute(_ASKED, own).scalar_one_or_none())
-            if asked is None:
-                raise Refused(sentence("There is no such page."), "unknown")
-            chosen = _cache(self._question_sets, key, asked)
-        return chosen
-
-
-def _cache(cache: dict[K, V], key: K, value: V) -> V:
-    if len(cache) >= CACHED:
-        cache.clear()
-    cache[key] = value
-    return value

@@ -16,7 +16,7 @@ from vantage.collect import assignment, drafts
 from vantage.collect.blocks import Block
 from vantage.collect.database import StudyDatabase
 from vantage.collect.languages import sentence
-from vantage.collect.phases import Phase, Place, Quiz, TaskPhase
+from vantage.collect.phases import Phase, Place, Quiz, TaskPhase, TrainingPhase
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.submissions import GRACE
 from vantage.collect.tables import change, pages, participants, record
@@ -164,6 +164,28 @@ class ParticipantPlaces:
         phases = self._phases(person, study)
         return phases[min(self._index(person), len(phases) - 1)]
 
+    def _share(self, person: Row[Any]) -> float:
+        """How much of the study lies behind a participant, by the pages of their phases."""
+        phases, here = self._phases(person), self._index(person)
+        sizes, within = [self._pages(phase) for phase in phases], 0
+        if person.stage == "working":
+            sizes[here], within = max(person.pages, 1), person.answered
+        elif isinstance(phase := self._phase(person), TrainingPhase):
+            within = phase.at(place_of(person))[0]
+        return round((sum(sizes[:here]) + within) / sum(sizes), 3)
+
+    def _pages(self, phase: Phase) -> int:
+        """How many pages a phase has, about."""
+        if isinstance(phase, TrainingPhase):
+            return len(phase.part.items)
+        if not isinstance(phase, TaskPhase):
+            return 1
+        block = phase.block
+        items = block.selection.sample if block.repeats else self._batches.arms[block.first_arm].pool
+        return min(block.size, items or block.size) + sum(
+            tests.per_batch for tests in (block.attention, block.gold_plan) if tests is not None
+        )
+
     def _place_of(self, person: Row[Any], block: Block) -> int:
         """The index of a block in the participant's route."""
         phases = enumerate(self._phases(person))
@@ -221,14 +243,17 @@ class ParticipantPlaces:
         left = None if person.lease is None else max(person.lease - time.time(), 0.0)
         if stage == "working":
             ends = None if person.deadline is None else person.deadline - time.time()
-            return replace(Step.in_batch(person.pages, person.answered), left=left, seconds_left=ends)
+            step = Step.in_batch(person.pages, person.answered)
+            return replace(step, left=left, seconds_left=ends, share=self._share(person))
         if stage == "finished":
             return Step("finished", more=self._may_do_more(person) and self._has_more(connection, person))
         if stage == "quiz":
             phase = self._phase(person)
             assert isinstance(phase, Quiz)  # noqa: S101
-            return Step("quiz", attempts_left=phase.part.attempts - person.attempts, left=left)
-        return Step(cast("StepKind", stage), message=place_of(person).state.get("message", ""), left=left)
+            attempts = phase.part.attempts - person.attempts
+            return Step("quiz", attempts_left=attempts, left=left, share=self._share(person))
+        share = self._share(person) if stage in IN_PROGRESS else 0.0
+        return Step(cast("StepKind", stage), message=place_of(person).state.get("message", ""), left=left, share=share)
 
     def _may_do_more(self, person: Row[Any]) -> bool:
         return bool(

@@ -19,6 +19,7 @@ import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -180,21 +181,12 @@ def fill_private(connection: Connection, old: Rows = ()) -> None:
             connection.execute(table.insert(), row)
 
 
-def _no_key(address: str) -> str:
-    raise InputError("This database has no study", file=address, remedy="correct people_of in the study file")
-
-
 def key_of(address: str) -> str:
     """The pseudonym key of another study, by the address of its database."""
-    main = SqlDatabase(address, read_only=True)
-    try:
-        other = PrivateStore(main, "", apart=False)
-        try:
-            return other.setting("secret") or _no_key(address)
-        finally:
-            other.close()
-    finally:
-        main.close()
+    with closing(SqlDatabase(address, read_only=True)) as main, closing(PrivateStore(main, "", apart=False)) as other:
+        if key := other.setting("secret"):
+            return key
+    raise InputError("This database has no study", file=address, remedy="correct people_of in the study file")
 
 
 def create_private(study: str, rows: Rows) -> str:
@@ -202,9 +194,8 @@ def create_private(study: str, rows: Rows) -> str:
     name = _name(study)
     file = state_folder() / f"{name}.sqlite"
     _make(file, new=True)
-    store = SqlDatabase(str(file))
-    store.open(lambda connection: fill_private(connection, rows))
-    store.close()
+    with closing(SqlDatabase(str(file))) as store:
+        store.open(lambda connection: fill_private(connection, rows))
     return name
 
 

@@ -36,7 +36,7 @@ COLUMNS: Final = (
     "options",
 )
 RULE: Final = "rule"
-BESIDE_ORDER: Final = ("answers run", "agrees little", "answers +", "answers -", "uses ")
+BESIDE_ORDER: Final = ("answers run", "agrees little", "lies ", "uses ")
 """First words of flags that compare answers as numbers, which means nothing on a nominal scale."""
 
 

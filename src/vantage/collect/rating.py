@@ -2,13 +2,14 @@
 
 A model sees each item by itself, so orders and distances do not matter, and it judges every item under every condition.
 Its prompts hold the guidelines; consent, screener, training, quiz and debriefing concern people only.
-Questionnaires are put to personas, and the answers become columns of the raters table.
+Questionnaires are put to personas, and the answers become columns of the raters table. Items and questions come in
+every language of the study's content; the frame of a prompt is English.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ import polars as pl
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.study_setup import rows_of
+from vantage.collect.translations import columns
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
@@ -32,8 +34,36 @@ HERE: Final = "about-you"
 
 
 def flow_plan(study: AnnotationStudy, raters: Sequence[ChatRater]) -> RunPlan:
-    """What a flow asks of every rater; an item that returns under the same condition is a further sample."""
-    every = study.corpus.scan("items").select("item").collect()["item"]
+    """What a flow asks of every rater; an item that returns under the same condition is a further sample.
+
+    A study in several languages of content is put in each of them, by a rater named after the language.
+    """
+    parts = [part for rater in raters for part in _parts(study, rater)]
+    study.corpus.check_scales(*{part.used.id: part.used for part in parts}.values())
+    for code in study.plan.translations:
+        parts += [part for rater in raters for part in _translated(study, rater, code)]
+    return RunPlan(tuple(parts))
+
+
+def _translated(study: AnnotationStudy, rater: ChatRater, code: str) -> Iterator[PlanPart]:
+    """What a flow asks of a rater in another language, answered in the codes of the original."""
+    for part in _parts(study.in_language(code), in_language(rater, code)):
+        yield replace(part, translates=study.instrument)
+
+
+def in_language(rater: ChatRater, code: str) -> ChatRater:
+    """A rater who is asked in another language than the study's first.
+
+    >>> in_language(ChatRater("embedded"), "de").id
+    'embedded+zero-shot+de'
+    """
+    return replace(rater, name=f"{rater.id}+{code}")
+
+
+def _parts(study: AnnotationStudy, rater: ChatRater) -> Iterator[PlanPart]:
+    """What a flow asks of a rater in one language."""
+    corpus = _shown_corpus(study)
+    every = corpus.items["item"]
     items = {name: [every[row] for row in rows] for name, rows in rows_of(study).items()}
     asked: dict[tuple[str, tuple[str, ...], str], tuple[Instrument, Counter[str]]] = {}
     by_id = {block.id: block for block in study.blocks}
@@ -48,16 +78,27 @@ def flow_plan(study: AnnotationStudy, raters: Sequence[ChatRater]) -> RunPlan:
         for condition in block.conditions:
             key = (block.instrument.id, block.questions, condition)
             asked.setdefault(key, (block.instrument, Counter()))[1].update(items[block.id])
-    parts = []
+    language = study.language if study.plan.translations else ""
     for (_, questions, condition), (instrument, times) in asked.items():
         for count in sorted(set(times.values())):
-            part = study.corpus.filter(item=[item for item in every if times[item] == count])
-            parts += [
-                PlanPart(replace(rater, samples=rater.samples * count), part, instrument, questions, condition)
-                for rater in raters
-            ]
-    study.corpus.check_scales(*{part.used.id: part.used for part in parts}.values())
-    return RunPlan(tuple(parts))
+            part = corpus.filter(item=[item for item in every if times[item] == count])
+            repeated = replace(rater, samples=rater.samples * count)
+            yield PlanPart(repeated, part, instrument, questions, condition, language=language)
+
+
+def _shown_corpus(study: AnnotationStudy) -> Corpus:
+    """The corpus with its texts in the language of the study's content."""
+    corpus = study.corpus
+    if study.language not in study.plan.translations:
+        return corpus
+    texts = {
+        field.name: [pl.col(c) for c in (*columns(field.name, study.language), field.name) if c in corpus.items.columns]
+        for field in study.instrument.fields
+    }
+    shown = corpus.items.with_columns(pl.coalesce(known).alias(name) for name, known in texts.items() if known)
+    own = [question.id for question in study.instrument.questions]
+    answered = corpus.judgments.filter(pl.col("question").is_in(own))
+    return Corpus(shown, corpus.raters, answered, study.instrument, corpus.about)
 
 
 def flow_notes(study: AnnotationStudy, raters: Sequence[ChatRater]) -> list[str]:
@@ -69,8 +110,6 @@ def flow_notes(study: AnnotationStudy, raters: Sequence[ChatRater]) -> list[str]
     notes = [f"For people only, and not asked: {names}."] if names else []
     if any(block.presentation for block in study.blocks):
         notes.append("Questions are put as in the instrument; vary their presentation with --vary.")
-    if study.plan.translations:
-        notes.append(f"Asked in '{study.language}' only, the study's first language.")
     return notes
 
 
@@ -102,7 +141,7 @@ def ask_personas(
                 traits |= given
                 row |= given
             traits |= {question.id: None for question in phase.part.questions if question.id not in traits}
-        rows.append(row)
+        rows += [row, *({**row, "rater": in_language(rater, code).id} for code in study.plan.translations)]
     notes = []
     if known:
         notes.append(f"Not asked, because the personas say so themselves: {', '.join(sorted(known))}.")

@@ -77,7 +77,7 @@ class ResearcherService:
         if len(password) < 8:
             raise InputError("The password is too short", remedy="use at least 8 characters")
         if researcher and not NAME.fullmatch(researcher):
-            raise InputError(f"'{researcher}' is no name", remedy="use up to 32 of a-z, 0-9, '-' and '_'")
+            raise InputError(f"'{researcher}' is not a name", remedy="use up to 32 of a-z, 0-9, '-' and '_'")
         key, role_of = (f"password:{researcher}", f"{role} ") if researcher else ("password", "")
         self.database.private.set(key, role_of + password_hash(password))
         self.database.private.end_sessions(researcher)

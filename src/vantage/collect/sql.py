@@ -1,8 +1,8 @@
 """The database: SQLite in WAL mode or PostgreSQL, with one way to read and one way to change it.
 
 A change is a function of a connection. It runs inside one transaction, and its result is returned after the commit,
-when it is durable. SQLite has one writer: a thread that runs all waiting changes in one transaction, so that many
-participants share the cost of one flush to disk. PostgreSQL runs each change in its own transaction.
+when it is durable. Each process has one writer: a thread that runs all waiting changes in one transaction, so that many
+participants share the cost of one commit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ Job = Callable[[Connection], T]
 TOGETHER: Final = 256
 """Most changes that share one transaction."""
 RETRIES: Final = 8
-"""How often a change is retried after PostgreSQL rolled it back because of a conflict."""
+"""How often a change is tried again that PostgreSQL rolled back because of a conflict or a restart."""
+CONFLICTS: Final = ("40001", "40P01")
+"""PostgreSQL's codes for a transaction that was rolled back because of another one."""
 WAIT: Final = 30.0
 """Seconds for which a request waits for a connection, or a purge for its turn."""
 LOCKED: Final = 100
@@ -92,8 +94,7 @@ class SqlDatabase:
                 file=self.name,
                 remedy="check the address and that the server is running",
             ) from None
-        if self.sqlite:
-            self._writer = _Writer(self.engine, f"{self.url.database}-lock")
+        self._writer = _Writer(self.engine, f"{self.url.database}-lock" if self.sqlite else None)
         return prepared
 
     def write(self, job: Job[T]) -> T:
@@ -101,24 +102,22 @@ class SqlDatabase:
 
         The function may be run again from the start, so it must change nothing but the database.
         """
-        if self._writer is not None:
-            return self._writer.run(job)
-        for attempt in range(RETRIES):
-            try:
-                with self.engine.begin() as connection:
-                    return job(connection)
-            except OperationalError as error:
-                # 40001 and 40P01: two transactions conflicted and this one was rolled back.
-                if getattr(error.orig, "sqlstate", None) not in ("40001", "40P01") or attempt == RETRIES - 1:
-                    raise
-        raise AssertionError("unreachable")
+        if self._writer is None:
+            raise RuntimeError("the database is read-only" if self.read_only else "the database is not open")
+        return self._writer.run(job)
 
     def execute(self, *statements: Executable) -> None:
         """Runs statements that change something, in one transaction."""
         self.write(lambda connection: [connection.execute(statement) for statement in statements])
 
     def read(self, job: Job[T]) -> T:
-        """Reads from the database."""
+        """Reads from the database, once more where the server has closed the connection since it was last used."""
+        try:
+            with self._reader.connect() as connection:
+                return job(connection)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
         with self._reader.connect() as connection:
             return job(connection)
 
@@ -166,9 +165,9 @@ class SqlDatabase:
 
 
 class _Writer:
-    """The thread that makes all changes to a SQLite file."""
+    """The thread that makes all changes of this process; those to a SQLite file in turn with other processes."""
 
-    def __init__(self, engine: Engine, lock: str) -> None:
+    def __init__(self, engine: Engine, lock: str | None) -> None:
         self._engine, self._lock = engine, lock
         self._waiting: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="vantage-writer", daemon=True)
@@ -188,53 +187,71 @@ class _Writer:
         self._thread.join()
 
     def _work(self) -> None:
-        lock = os.fdopen(os.open(self._lock, os.O_CREAT | os.O_RDWR, 0o600))
-        with self._engine.connect() as connection, lock:
+        with contextlib.ExitStack() as opened:
+            lock = None
+            if self._lock is not None:
+                lock = opened.enter_context(os.fdopen(os.open(self._lock, os.O_CREAT | os.O_RDWR, 0o600)))
             while (first := self._waiting.get()) is not None:
                 jobs = [first]
                 while len(jobs) < TOGETHER and not self._waiting.empty():
                     # This thread alone takes from the queue, so what it holds stays there.
                     if (following := self._waiting.get()) is None:
-                        _together(connection, jobs, lock)
+                        _together(self._engine, jobs, lock)
                         return
                     jobs.append(following)
-                _together(connection, jobs, lock)
+                _together(self._engine, jobs, lock)
 
 
 @contextlib.contextmanager
-def _turn(lock: IO[Any]) -> Iterator[None]:
+def _turn(lock: IO[Any] | None) -> Iterator[None]:
     """Lets the processes that write to a file take turns in the order in which they come.
 
     SQLite itself only tries again after a while, so that a process can wait for seconds while others come and go.
     Where the system has no such locks, that is how it is.
     """
-    if fcntl:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    if not (fcntl and lock):
+        yield
+        return
+    fcntl.flock(lock, fcntl.LOCK_EX)
     try:
         yield
     finally:
-        if fcntl:
-            fcntl.flock(lock, fcntl.LOCK_UN)
+        fcntl.flock(lock, fcntl.LOCK_UN)
 
 
-def _together(connection: Connection, jobs: list[tuple[Job[Any], Future[Any]]], lock: IO[Any]) -> None:
+def _together(
+    engine: Engine, jobs: list[tuple[Job[Any], Future[Any]]], lock: IO[Any] | None, attempts: int = RETRIES
+) -> None:
     """Runs changes in one transaction and resolves each future after the commit.
 
     If one of them fails, all are rolled back and each runs in its own transaction: failures are rare, and a savepoint
     for every change would cost more than the change.
     """
+    results: list[Any] = []
     try:
-        with _turn(lock), connection.begin():
+        with _turn(lock), engine.begin() as connection:
             results = [job(connection) for job, _ in jobs]
     except Exception as error:
-        if len(jobs) > 1:
+        if results:  # it was the commit that broke off: whether it was made, nobody knows
+            for _, done in jobs:
+                done.set_exception(error)
+        elif len(jobs) > 1:
             for one in jobs:
-                _together(connection, [one], lock)
+                _together(engine, [one], lock)
+        elif attempts and _was_rolled_back(error):
+            _together(engine, jobs, lock, attempts - 1)
         else:
             jobs[0][1].set_exception(error)
         return
     for (_, done), result in zip(jobs, results, strict=True):
         done.set_result(result)
+
+
+def _was_rolled_back(error: Exception) -> bool:
+    """Whether PostgreSQL gave a transaction up that may succeed now: it conflicted, or the server has restarted."""
+    if not isinstance(error, DBAPIError):
+        return False
+    return error.connection_invalidated or getattr(error.orig, "sqlstate", "") in CONFLICTS
 
 
 def database_url(address: str) -> URL:
@@ -291,7 +308,7 @@ def _pooled(engine: Engine) -> tuple[Engine, Engine]:
         names = ("max_connections", "superuser_reserved_connections", "reserved_connections")
         most, *reserved = (connection.exec_driver_sql(limits.format(name)).scalar() or 0 for name in names)
     share = connections(most - sum(reserved), int(os.environ.get(WORKERS, "1")))
-    pooled = create_engine(engine.url, pool_size=share, max_overflow=0, pool_timeout=WAIT, pool_pre_ping=True)
+    pooled = create_engine(engine.url, pool_size=share, max_overflow=0, pool_timeout=WAIT)
     event.listen(pooled, "do_connect", _patient_connect)
     return pooled, pooled.execution_options(isolation_level="AUTOCOMMIT")
 

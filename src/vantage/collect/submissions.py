@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, insert, select, update
 from sqlalchemy.engine import Row
 
 from vantage.collect import assignment, drafts
@@ -18,25 +19,35 @@ from vantage.collect.blocks import Block, decoded
 from vantage.collect.languages import sentence
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import evidence, items, pages, participants, submissions
-from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step, Submitted
+from vantage.collect.views import ItemPage, Refused, Step, Submitted
 
-_PAGE = (
-    select(pages, items.c.record, drafts.OF_PAGE.label("draft"))
-    .outerjoin(items, items.c.row == pages.c.row)
-    .where(
-        pages.c.participant == bindparam("number"),
-        pages.c.batch == bindparam("batch"),
-        pages.c.position == bindparam("position"),
-        pages.c.state != "lapsed",
+_SHOWN = ("id", "position", "question_set", "condition", "kind", "check", "revision", "shown_at")
+OPENED: Final = (
+    select(
+        *[
+            *(*participants.c, *(pages.c[name].label(f"page_{name}") for name in _SHOWN)),
+            *(items.c.record, submissions.c.answers.label("earlier"), drafts.OF_PAGE.label("draft")),
+        ]
     )
+    .outerjoin(
+        pages,
+        and_(
+            *(pages.c.participant == participants.c.number, pages.c.batch == participants.c.batch),
+            *(pages.c.position == bindparam("position"), pages.c.state != "lapsed"),
+        ),
+    )
+    .outerjoin(items, items.c.row == pages.c.row)
+    .outerjoin(submissions, and_(submissions.c.page == pages.c.id, submissions.c.revision == pages.c.revision))
+    .where(participants.c.number == bindparam("number"))
 )
+"""A participant with the page at a position of their batch, its item, earlier answers and draft: all that it shows."""
 _LAST = select(submissions.c.answers).where(
     submissions.c.page == bindparam("page"), submissions.c.revision == bindparam("revision")
 )
 _OWN = (
     select(
         *(pages.c.id, pages.c.position, pages.c.state, pages.c.revision, pages.c.arm, pages.c.row),
-        *(pages.c.participant, pages.c.batch, pages.c.seat, pages.c.occasion, pages.c.shown_at),
+        *(pages.c.participant, pages.c.batch, pages.c.seat, pages.c.occasion, pages.c.shown_at, pages.c.question_set),
         (pages.c.batch == participants.c.batch).label("present"),
         *(participants.c.number, participants.c.stage, participants.c.verdict, participants.c.lease),
         *(participants.c.pages, participants.c.answered, participants.c.deadline),
@@ -58,6 +69,7 @@ _LEASE = (
     .values(lease=bindparam("until"), answered=participants.c.answered + bindparam("more"))
 )
 
+_TOKEN_PARTS: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,9})\.[A-Za-z0-9_-]{1,60}")
 GRACE: Final = 10.0
 """Seconds after the end of a time limit in which answers are still stored, for slow connections."""
 OVER: Final = sentence(
@@ -75,6 +87,8 @@ class Submission:
 
     participant: int
     page: int
+    group: int
+    """The set of questions."""
     position: int
     token: str
     answers: str
@@ -85,32 +99,38 @@ class Submission:
 
 def page_number(token: str) -> int:
     """The page that a token belongs to; `Refused` for anything that is not a token."""
-    page = token.partition(".")[0]
-    if not (page.isascii() and page.isdecimal()) or len(page) > 18 or len(token) > 100:
+    return _named(token)[0]
+
+
+def group_number(token: str) -> int:
+    """The set of questions of the page that a token belongs to, which never changes."""
+    return _named(token)[1]
+
+
+def _named(token: str) -> tuple[int, int]:
+    match = _TOKEN_PARTS.fullmatch(token)
+    if match is None:
         raise Refused(sentence("This form is damaged. Please open the page again."), "conflict")
-    return int(page)
+    return int(match[1]), int(match[2])
 
 
-def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], step: Step, position: int) -> ItemPage:
-    """The page at a position of the participant's current batch, with earlier answers."""
-    wanted = {"number": person.number, "batch": person.batch, "position": position}
-    page = connection.execute(_PAGE, wanted).one_or_none()
-    if page is None:
+def item_page(study: AnnotationStudy, opened: Row[Any], step: Step) -> ItemPage:
+    """The page of a participant, with earlier answers."""
+    if opened.page_id is None:
         raise Refused(sentence("There is no such page."), "unknown")
-    group: int = page.question_set
-    block, seen = study.block(group), study.shown(group, person.number, page.id)
-    earlier: Mapping[str, QuestionAnswer] = {}
-    if page.revision:
-        earlier = read(connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one())
-    record = study.shown_item(json.loads(page.record)) if page.record is not None else _substitute(block, page.check)
-    instruction = block.checks[page.check].instruction if page.kind == "attention" else ""
+    group: int = opened.page_question_set
+    block, seen = study.block(group), study.shown(group, opened.number, opened.page_id)
+    earlier = read(opened.earlier) if opened.earlier else {}
+    check = opened.page_check
+    record = study.shown_item(json.loads(opened.record)) if opened.record is not None else _substitute(block, check)
+    instruction = block.checks[check].instruction if opened.page_kind == "attention" else ""
     if instruction and block.attention and block.attention.placed == "inside":
         record, instruction = _with_instruction(block, record, instruction), ""
     return ItemPage(
-        position=page.position,
+        position=opened.page_position,
         pages=step.pages,
         answered=step.answered,
-        condition=page.condition,
+        condition=opened.page_condition,
         record=record,
         questions=seen[0],
         group=group,
@@ -118,16 +138,18 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
         instruction=instruction,
         earlier=decoded(earlier, seen),
         # The page's number ties the answers to this page, whatever else is open in another tab.
-        token=f"{page.id}.{secrets.token_urlsafe(9)}",
-        draft=drafts.decoded(page.draft),
+        token=f"{opened.page_id}.{group}.{secrets.token_urlsafe(9)}",
+        draft=drafts.decoded(opened.draft),
         left=step.left,
-        seconds_left=_left(step, page, block.page_seconds),
+        share=step.share,
+        seconds_left=_left(step, opened, block.page_seconds),
     )
 
 
-def _left(step: Step, page: Row[Any], limit: float | None) -> float | None:
+def _left(step: Step, opened: Row[Any], limit: float | None) -> float | None:
     """The time left for a page: that of its block, or its own, whichever is less."""
-    own = limit and not page.revision and limit - (time.time() - page.shown_at if page.shown_at else 0.0)
+    shown_at = opened.page_shown_at or time.time()
+    own = limit and not opened.page_revision and limit - (time.time() - shown_at)
     times = [seconds for seconds in (step.seconds_left, own) if isinstance(seconds, float)]
     return max(0.0, min(times)) if times else None
 
@@ -148,7 +170,7 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
     `limit` is the time limit of the page in seconds.
     """
     page = connection.execute(_OWN, {"page": new.page, "number": new.participant}).one_or_none()
-    if page is None:
+    if page is None or page.question_set != new.group:
         raise Refused(sentence("There is no such page."), "unknown")
     if page.revision:
         again = connection.execute(_TOKEN, {"page": page.id, "token": new.token}).scalar_one_or_none()

@@ -324,7 +324,7 @@ def _version(connection: sa.Connection) -> int:
     version = int(stored)
     if version < FIRST:
         problem = f"The database has schema version {version}, from before the first release"
-        raise InputError(problem, remedy="begin the study anew, or export it with the Vantage that made it")
+        raise InputError(problem, remedy="start a new study, or export it with the Vantage that made it")
     if version > VERSION:
         raise InputError(
             f"The database has schema version {version}, but this Vantage supports up to version {VERSION}",

@@ -103,6 +103,8 @@ class Step:
     """With `finished`: whether the participant may do another batch (`ParticipantService.another_batch`)."""
     left: float | None = None
     """Seconds until the participant's reservation expires; null where nothing is reserved."""
+    share: float = 0.0
+    """How much of the study lies behind the participant, from 0 to 1."""
     lapsed: bool = False
     """With `full`: whether the participant had begun, and others took the rest in their absence."""
 
@@ -161,6 +163,8 @@ class ItemPage:
     """What the participant chose and typed and did not send, by input; empty where there is nothing."""
     left: float | None = None
     """Seconds until the participant's reservation expires."""
+    share: float = 0.0
+    """How much of the study lies behind the participant, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ class Corpus:
         """
         folder = Path(folder)
         if folder.is_file():
-            remedy = f"this shows how to import a table: vantage corpora preview {folder}"
+            remedy = f"to import a table, run: vantage corpora preview {folder}"
             raise InputError("this is a file, not a corpus folder", file=folder, remedy=remedy)
         if not storage.is_corpus(folder):
             problem = "there is no such folder" if not folder.exists() else "the folder has no corpus.yaml"
@@ -196,12 +196,7 @@ class Corpus:
         return made
 
     def with_weights(
-        self,
-        name: str,
-        target: object,
-        *,
-        bounds: tuple[float, float] | None = None,
-        base: str | None = None,
+        self, name: str, target: object, *, bounds: tuple[float, float] | None = None, base: str | None = None
     ) -> Corpus:
         """The corpus with a weight for each person, so that they stand for a target (see `vantage.corpora.weighting`).
 

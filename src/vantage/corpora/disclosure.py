@@ -71,10 +71,10 @@ def guard(corpus: Corpus, *, k: int = K, strict: bool = False, allow_unique: boo
     Whatever writes traits of raters into a file that may be shared passes here.
 
     Args:
-        corpus: What is given away.
-        k: How many people must share a combination of traits, 5 without it.
-        strict: Refuse where traits single out a person.
-        allow_unique: Traits may single out a person; the notes record that you allowed it.
+        corpus: What is shared.
+        k: How many people must share a combination of traits (default: 5).
+        strict: Refuse if traits single out a person.
+        allow_unique: Let traits single out a person; the notes record that you allowed it.
     """
     if k < 1:
         raise InputError(f"{k} people cannot share traits", remedy="pass --k 1 or more")

@@ -8,7 +8,7 @@ that only the user can change. Where two readings are possible it shows what eac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +27,8 @@ from vantage.scales import show_code
 
 SETTLED: Final = 12
 """After so many doubts the preview gives up."""
+MOST_READINGS: Final = 6
+"""Where more are possible the preview names the doubts only."""
 OPENING: Final = ("encoding", "separator", "quotes", "sheet")
 """The options that say how a file is opened."""
 
@@ -40,10 +42,10 @@ class Attempt:
     doubts: list[dict[str, Any]] | None = None
     corpus: Corpus | None = None
     problem: str | None = None
-    other: Attempt | None = None
+    others: list[Attempt] = field(default_factory=list)
     """The same with the other way to settle a doubt, where one is as likely."""
-    undecided: str = ""
-    """That doubt."""
+    undecided: list[str] = field(default_factory=list)
+    """Those doubts."""
 
     def read(self, rows: FileRows) -> Attempt:
         """Reads the table, settling doubts on the way."""
@@ -52,10 +54,12 @@ class Attempt:
             try:
                 self.corpus = read(rows, **self.options)
             except Doubt as doubt:
-                if doubt.otherwise and self.other is None:
-                    self.other = Attempt({**self.options}, _chosen(doubt.otherwise), [*self.doubts])
-                    self.other.settle(doubt, doubt.otherwise)
-                    self.why, self.undecided = _chosen(doubt.settle), doubt.problem
+                if doubt.otherwise:
+                    both = [self.why + ", " * bool(self.why) + _chosen(o) for o in (doubt.settle, doubt.otherwise)]
+                    other = Attempt({**self.options}, both[1], [*self.doubts], undecided=[doubt.problem])
+                    other.settle(doubt, doubt.otherwise)
+                    self.others.append(other)
+                    self.why, self.undecided = both[0], [*self.undecided, doubt.problem]
                 self.settle(doubt, doubt.settle)
             except InputError as error:
                 self.problem = str(error)
@@ -117,7 +121,9 @@ def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], li
         return _facts(path, None, None, [first], first.problem), []
     opened = first.doubts or []
     tried = [
-        Attempt({**r.options, **first.options, **_joined(r.options, first.options)}, r.why).read(rows)
+        Attempt(
+            {**r.options, **first.options, **_joined(r.options, first.options)}, r.why if shape.readings[1:] else ""
+        ).read(rows)
         for r in shape.readings
     ]
     if not tried:
@@ -125,25 +131,34 @@ def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], li
         if shape.doubt:
             plain = Attempt(first.options, problem=f"{path or 'frame'}: {shape.doubt}.")
         tried = [plain]
-    undecided = next((one.undecided for one in tried if one.undecided), "")
-    tried += [one.other.read(rows) for one in tried if one.other is not None]
+    for attempt in tried:  # which grows
+        tried += [other.read(rows) for other in attempt.others if len(tried) <= MOST_READINGS]
+    undecided = dict.fromkeys(filter(None, (shape.doubt, *(what for one in tried for what in one.undecided))))
     for attempt in tried:
         attempt.doubts = [*opened, *(attempt.doubts or ())]
     good = [attempt for attempt in tried if attempt.problem is None]
     # That one of two readings fails does not make the other one right.
-    good, why = (tried, shape.doubt or undecided) if good and len(tried) > 1 else (good, "")
+    why = ""
+    if good and len(tried) > MOST_READINGS:
+        tried, good = [Attempt(first.options, problem=f"{path or 'frame'}: {'; also, '.join(undecided)}.")], []
+    elif good and len(tried) > 1:
+        good, why = tried, "; also, ".join(undecided)
     if not good:
         return _facts(path, rows, shape, tried[:1], tried[0].problem), []
     return _facts(path, rows, shape, good, None, why), good
 
 
 def _chosen(options: Mapping[str, Any]) -> str:
-    """What a way to settle a doubt says of raters.
+    """What a way to settle a doubt says of raters, codes or columns.
 
-    >>> _chosen({"kinds": {"Bert": "person", "gpt-4": "model"}})
-    'Bert is a person, gpt-4 is a model'
+    >>> _chosen({"kinds": {"Bert": "person", "gpt-4": "model"}}), _chosen({"missing": ["8", "9"]})
+    ('Bert is a person, gpt-4 is a model', '8, 9: no answer')
     """
-    return ", ".join(f"{rater} is a{'n' * (kind == 'aggregate')} {kind}" for rater, kind in options["kinds"].items())
+    ((option, chosen),) = options.items()
+    if option == "kinds":
+        return ", ".join(f"{rater} is a{'n' * (kind == 'aggregate')} {kind}" for rater, kind in chosen.items())
+    means = {"missing": "no answer", "valid": "an answer", "traits": "no answers", "map": "no answers"}
+    return f"{', '.join(chosen)}: {means[option]}" if option in means else "answers in all columns"
 
 
 def _joined(inferred: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

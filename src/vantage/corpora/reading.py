@@ -13,7 +13,7 @@ from vantage.corpora import storage
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers import load
 from vantage.corpora.readers.command import in_python
-from vantage.corpora.readers.files import frame_table, open_rows, released
+from vantage.corpora.readers.files import check_unpacked, frame_table, open_rows, released
 from vantage.corpora.readers.table_file import Scratch
 from vantage.errors import InputError
 
@@ -107,6 +107,7 @@ def _unpacked_corpus(path: Path) -> Corpus | None:
             names = {Path(name).name: name for name in archive.namelist() if not name.startswith("__MACOSX")}
             if storage.MANIFEST not in names:
                 return None
+            check_unpacked(path, sum(entry.file_size for entry in archive.infolist()))
             scratch = Scratch()
             for file in storage.FILES:
                 if file in names:

@@ -77,7 +77,7 @@ def tuples(corpus: Corpus, size: int = 4, each: int = 8, *, field: str = "text",
     Args:
         corpus: Whose items are compared.
         size: Texts in a tuple: 2 for pairs, 4 for best–worst scaling.
-        each: In how many tuples each text is; a multiple of the size.
+        each: How many tuples each text is in; a multiple of the size.
         field: The column of the items that holds the text.
         seed: Random seed.
     """

@@ -92,7 +92,7 @@ def read_split(corpus: Corpus, folder: str | Path) -> Split:
         raise InputError(
             f"the test pairs of '{corpus.about.name}' are not those of the split",
             file=path,
-            remedy="name the corpus that was split, or split this one anew",
+            remedy="name the corpus that was split, or split this one again",
         )
     return parts
 
@@ -136,7 +136,7 @@ def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.Da
                 code = float(answer)
             except ValueError:
                 labels = ", ".join(scale.label(one) for one in scale.codes)
-                problem = f"'{answer}' is no answer to '{question}'"
+                problem = f"'{answer}' is not an answer to '{question}'"
                 raise table.fault(problem, f"use {labels}", number, columns["value"]) from None
         values.append(code)
     return frame.with_columns(pl.Series("value", values, dtype=pl.Float64))

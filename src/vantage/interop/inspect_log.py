@@ -104,7 +104,7 @@ def _corpus(path: Path, named: str | Instrument | None, question: str | None, co
     rows: list[tuple[Any, ...]] = []
     for place, sample in enumerate(log.samples, 1):
         if not isinstance(sample, Mapping) or "id" not in sample:
-            raise InputError("this sample has no id", file=path, row=place, remedy="this is no log of Inspect")
+            raise InputError("this sample has no id", file=path, row=place, remedy="this is not an Inspect log")
         metadata = _mapping(sample.get("metadata"))
         asked = _question(instrument, question or (str(metadata["question"]) if "question" in metadata else None), path)
         id_ = str(metadata.get("item", sample["id"]))
@@ -135,7 +135,7 @@ def _open(path: Path) -> Log:
             names = opened.names
             head = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
             if head is None:
-                raise InputError("the archive is no log of Inspect", file=path, remedy="name a .eval or .json log")
+                raise InputError("the archive is not an Inspect log", file=path, remedy="name a .eval or .json log")
             header = _mapping(_mapping(opened.json(head)).get("eval"))
         return Log(path, header, _samples(path))
     try:
@@ -143,7 +143,7 @@ def _open(path: Path) -> Log:
     except (ValueError, RecursionError):
         raise InputError("this is neither a .eval nor a .json log of Inspect", file=path) from None
     if not isinstance(data, Mapping) or not isinstance(data.get("eval"), Mapping):
-        raise InputError("this is no log of Inspect", file=path, remedy="name a .eval or .json log")
+        raise InputError("this is not an Inspect log", file=path, remedy="name a .eval or .json log")
     return Log(path, data["eval"], data.get("samples") or [])
 
 
@@ -246,7 +246,7 @@ class Archive:
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"'{name}' in the archive is no JSON ({error})", file=self.path) from None
+            raise InputError(f"'{name}' in the archive is not JSON ({error})", file=self.path) from None
 
     def _bytes(self, entry: zipfile.ZipInfo) -> bytes:
         if entry.flag_bits & 1:
@@ -276,7 +276,7 @@ def archive(path: Path) -> Iterator[Archive]:
     try:
         file = zipfile.ZipFile(path)
     except (OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"this is no archive that can be read ({error})", file=path) from None
+        raise InputError(f"this archive cannot be read ({error})", file=path) from None
     with file:
         yield Archive(path, file)
 

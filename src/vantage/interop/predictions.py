@@ -35,7 +35,7 @@ def with_predictions(
         kind: Of the rater: trained, model or persona.
     """
     if kind not in MODELS:
-        raise InputError(f"'{kind}' is no kind of a model", remedy=nearest(kind, list(MODELS)))
+        raise InputError(f"'{kind}' is not a kind of model", remedy=nearest(kind, list(MODELS)))
     if name in corpus.raters["rater"]:
         raise InputError(f"there is a rater '{name}' already", remedy="give the system another name")
     if "question" not in predictions.columns:

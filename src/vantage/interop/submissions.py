@@ -36,7 +36,8 @@ from vantage.perspective.scoring import (
     usual_measures,
 )
 from vantage.perspective.splits import Split, people_pairs, released_split
-from vantage.raters.trained.pairs import fit_pairs, pair_method
+from vantage.raters.trained import fit
+from vantage.raters.trained.pairs import pair_method
 from vantage.scales import Scale
 
 FILES: Final = {"soft": "soft", "perspectivist": "pe"}
@@ -224,7 +225,7 @@ def _fault(lists: list[Any], questions: int, wanted: int, codes: list[float] | N
         if not numbers or len(values) != wanted:
             return f"a list should have {wanted} numbers"
         if codes is None and not (all(v >= 0 for v in values) and abs(sum(values) - 1) < DECIMALS * wanted + 0.001):
-            return f"{values} is no distribution: shares of 0 or more that add up to 1"
+            return f"{values} is not a distribution: shares of 0 or more that add up to 1"
         if codes is not None and not set(map(float, values)) <= set(codes):
             return f"{values} has a label that is off the scale"
     return None
@@ -334,6 +335,6 @@ def task_baseline(
         else:
             how = pair_method(method)
             given = UNBALANCED.get(how.kind, {})
-            frame = fit_pairs(parts, method, seed=seed, **{**given, **(settings or {})}).judge()
+            frame = fit(parts, kind=method, seed=seed, **{**given, **(settings or {})}).judge()
         frames.append(frame.select("item", "rater", "probabilities", question=pl.lit(question)))
     return pl.concat(frames)

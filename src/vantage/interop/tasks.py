@@ -123,7 +123,7 @@ def _task(sheet: Sheet, question: Question, name: str, asked: Sequence[Asked]) -
     scoring = sheet.style.scoring
     words = [choice.word for choice in choices(question.scale)]
     if scoring and not words:
-        raise InputError(f"question '{question.id}' has no options to compare", remedy="use another style than scoring")
+        raise InputError(f"question '{question.id}' has no options to compare", remedy="use a style other than scoring")
     task: dict[str, Any] = {
         "task": name,
         "custom_dataset": _Function("load"),

@@ -123,8 +123,8 @@ def find(name: str) -> "Measure":
 
     if (home := HOMES.get(name.replace("-", "_"))) is not None:
         import_module(home)
-        if name in REGISTRY:
-            return REGISTRY[name]
+        if (measure := REGISTRY.get(name) or REGISTRY.get(name.replace("_", "-"))) is not None:
+            return measure
     if (now := RENAMED.get(name.replace("_", "-"))) is not None and name not in REGISTRY:
         raise InputError(f"there is no measure '{name}' any more", remedy=f"{now} answers the same question")
     return _loaded().get(name) or PLUGINS.find(name)

@@ -307,9 +307,9 @@ NOT_FOR: Final = {
 
 
 def sound_options(known: Measure, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with one name where a list of them is meant as a list, and without columns that make no sense."""
-    sound = dict(options)
-    for name, value in options.items():
+    """The options as they are spelled, lists where lists are meant, and without columns that make no sense."""
+    sound = {name: spelled(value, known.choices.get(name)) for name, value in options.items()}
+    for name, value in [*sound.items()]:
         if isinstance(value, str) and _takes_lists_only(known.types[name]):
             sound[name] = [value]
         elif name == "by" and not isinstance(value, str):
@@ -322,6 +322,20 @@ def sound_options(known: Measure, options: Mapping[str, Any]) -> dict[str, Any]:
         other = "system" if between == options.get("system") else "match"
         raise InputError(f"between and {other} are both '{between}'", remedy="name two columns")
     return sound
+
+
+def spelled(value: Any, choices: Sequence[Any] | None) -> Any:
+    """A choice, or several, as they are written, whether typed with `-` or `_`.
+
+    >>> spelled("dawid_skene", ["mean", "dawid-skene"])
+    'dawid-skene'
+    """
+    if choices is None or not isinstance(value, str | list | tuple):
+        return value
+    if not isinstance(value, str):
+        return type(value)(spelled(one, choices) for one in value)
+    known = (one for one in choices if isinstance(one, str) and one.replace("_", "-") == value.replace("_", "-"))
+    return next(known, value)
 
 
 def check_choices(known: Measure, options: Mapping[str, Any]) -> None:

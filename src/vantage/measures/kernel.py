@@ -72,7 +72,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Answers:
-    """Who gave which answer to which unit; what is left out together has one number."""
+    """The answers by rater and unit; units that the jackknife leaves out together share a number."""
 
     unit: Ints
     rater: Ints

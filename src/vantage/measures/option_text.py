@@ -78,7 +78,7 @@ def convert(text: str, hint: Any, flag: str) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         for choice in arguments:
-            if str(choice) == text:
+            if str(choice).replace("_", "-") == text.replace("_", "-"):
                 return choice
         raise InputError(f"{flag} is one of {', '.join(map(str, arguments))}, not '{text}'")
     if origin in (Union, types.UnionType):

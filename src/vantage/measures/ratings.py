@@ -262,7 +262,7 @@ def left_out_of(query: pl.LazyFrame, by: Sequence[str]) -> dict[Key, dict[str, i
 
 @dataclass(frozen=True, slots=True)
 class ItemSources:
-    """The source of each item, such as its conversation or its author: items of one source are left out together.
+    """The source of each item, such as its conversation or author; the jackknife leaves out whole sources.
 
     >>> posts = {"item": ["a", "b", "c"], "rater": [1, 1, 1], "value": [1, 2, 3], "author": [*"xyx"]}
     >>> sources = ItemSources.of(posts, "author")

@@ -84,7 +84,7 @@ class CountedGroup(Generic[Sums]):
     repeated: bool
     """Whether one of several raters answered a unit more than once."""
     answers: Answers | None = None
-    """Who gave which answer, where the interval is over raters or over more than single units."""
+    """The answers by rater, where the interval is over raters or over more than single units."""
     gap: Gap | None = None
     """What is missing, where something is."""
     allocation: str | None = None

@@ -73,7 +73,7 @@ class Coded:
         return int(np.count_nonzero(np.bincount(self.rater[item != first[self.rater]])))
 
     def answers(self, values: Floats, ranks: Floats | None = None) -> Answers:
-        """Who gave which answer to which unit; `values` are the group's own, or `ranks` stand for them."""
+        """The answers by rater and unit; `values` are the group's own, or `ranks` in their place."""
         clusters = self.item if self.source is None else self.source
         cluster = None if clusters is None else dense(clusters)[0]
         answers = Answers(self.unit, dense(self.rater)[0], positions(self.value, values), values, cluster, ranks)

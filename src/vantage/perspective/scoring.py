@@ -111,7 +111,7 @@ def shares_of(given: pl.Series, question: Question) -> tuple[Floats, bool]:
     if wrong.any():
         row = int(wrong.argmax())
         raise InputError(
-            f"{column[row].to_list()} is no distribution over the {k} answers to '{question.id}'",
+            f"{column[row].to_list()} is not a distribution over the {k} answers to '{question.id}'",
             row=row + 1,
             column="probabilities",
             remedy=f"give {k} shares of 0 or more that add up to 1",

@@ -120,7 +120,7 @@ def _of_rows(pairs: pl.DataFrame, ordered: Callable[[pl.DataFrame], list[str]], 
     generator = random.Random(seed)  # noqa: S311 - the library's generator, for the same draws
     tested = set(generator.sample(users, int(_USERS * len(users))))
     if not tested:
-        raise InputError(f"a fifth of {len(users)} people is nobody", remedy="use the method balanced")
+        raise InputError(f"a fifth of {len(users)} people is less than one person", remedy="use the method balanced")
     rows = ordered(pairs.filter(pl.col("rater").is_in(list(tested))))
     generator = random.Random(seed)  # noqa: S311
     drawn = generator.sample(range(len(rows)), int(_ROWS * len(rows)))
@@ -304,22 +304,22 @@ def split(
 
     Args:
         corpus: A corpus whose raters are people.
-        question: Which question; it may be left out where there is one.
-        users: `named` users are known by their traits; of `unnamed` ones only adaptation tells something.
-        adaptation: What becomes of the annotations that test users give beforehand: dropped, added to training,
-            or kept apart to be used at test time.
+        question: Which question; optional if there is only one.
+        users: `named` users are known by their traits; `unnamed` ones only by their adaptation answers.
+        adaptation: What happens to the annotations that test users give beforehand: dropped, added to training,
+            or kept apart for use at test time.
         extended: Whether texts of the test set may be in training, judged by other people.
-        test_users: The share of people to be tested for.
-        adaptation_items: How many texts each test user has judged beforehand. A text drawn for one user is an
+        test_users: The share of people who are test users.
+        adaptation_items: How many texts each test user judges beforehand. A text drawn for one user is an
             adaptation text for all, since it would otherwise be in training and in the test set.
         test_texts: The share of texts that may be tested. By default all, or 0.3 where the test users judged
             nine tenths of all texts, since nothing would be left to train on.
-        stratify: A trait of which the test users must have the values in proportion.
-        method: `balanced` is the above. `perseval`, `perseval-md` and `perseval-dense` draw exactly as the library
-            PersEval does (for most corpora, for MD-Agreement, and for BREXIT with `stratify` its group): sizes are
-            its own. `released` tests the items whose column `split` says test, and trains on the others. `crossed`
-            tests all pairs, for raters that learn from nobody.
-        seed: Same seed, same test set.
+        stratify: A trait whose values the test users have in proportion.
+        method: How to draw the split; `balanced` is described above. `perseval`, `perseval-md` and `perseval-dense`
+            draw exactly as the library PersEval does (for most corpora, for MD-Agreement, and for BREXIT with
+            `stratify` its group): sizes are its own. `released` tests the items whose column `split` says test, and
+            trains on the others. `crossed` tests all pairs, for raters that learn from nobody.
+        seed: Random seed; the same seed gives the same test set.
 
     >>> from vantage import demo_corpus
     >>> print(split(demo_corpus(), question="trust", adaptation="test", adaptation_items=2))
@@ -398,7 +398,7 @@ def _check(corpus: Corpus, users: str, adaptation: str, method: str) -> None:
     known_word("method", method, get_args(Method))
     if users == "unnamed" and adaptation == "none":
         raise InputError(
-            "of an unnamed user without adaptation nothing is known, so there is no perspective to take",
+            "nothing is known about unnamed users without adaptation, so there is no perspective to take",
             remedy="use adaptation train or test, or named users",
         )
     if users == "named" and not corpus.traits and adaptation == "none" and method not in ("released", "crossed"):

@@ -206,7 +206,7 @@ class Pilot:
             )
         if not self.unordered and not np.isfinite(self.design.variances).all():
             raise InputError(
-                "the pilot cannot tell items from raters, since every rater judged other items",
+                "the pilot cannot tell items from raters, since all raters judged different items",
                 remedy="let raters share items",
             )
 
@@ -217,6 +217,6 @@ def _asked(data: Judgments, question: str | None) -> Part:
         return next(iter(by_question.values()))
     if question not in by_question:
         if question is None:
-            raise InputError("a plan is of one question", remedy=f"name one: {', '.join(map(str, by_question))}")
+            raise InputError("a plan is about one question", remedy=f"name one: {', '.join(map(str, by_question))}")
         raise InputError(f"there is no question '{question}' in the pilot", remedy=nearest(question, list(by_question)))
     return by_question[question]

@@ -160,20 +160,20 @@ def plan(
         pilot: A corpus or a table of judgments like those that are planned.
         goal: alpha, mean, groups, items, models, alt-test or reliability.
         target: A width (alpha, mean), a power, or a reliability.
-        question: The question, where the pilot has several.
-        budget: What may be spent.
+        question: The question, if the pilot has several.
+        budget: The most you can spend.
         price: What one answer costs.
         components: Variances of items, raters and residual, instead of a pilot.
         prevalence: The share of one of two answers, instead of a pilot.
-        agreement: With a prevalence: alpha, kappa.
-        rater_share: With a prevalence: share of the variance that is raters' bias.
+        agreement: With a prevalence: the agreement (alpha, kappa).
+        rater_share: With a prevalence: the share of the variance that is raters' bias.
         delta: The difference to find (groups, items, models).
-        models: The two models to rank; the pilot's own without it.
-        epsilon: Of the alternative annotator test.
+        models: The two models to rank (default: those of the pilot).
+        epsilon: The epsilon of the alternative annotator test.
         batch: Items that everyone judges.
-        raters: How many people there are, instead of a batch.
-        most_per_item: The most answers per item to consider.
-        model_items: Items that a model would judge, for what it saves.
+        raters: How many people take part, instead of a batch.
+        most_per_item: The largest number of answers per item to consider.
+        model_items: How many items a model would judge, to see what it saves.
         level: Level of measurement; that of the scale without it.
         confidence: Of intervals.
         simulations: Repetitions where a design is simulated.
@@ -196,7 +196,7 @@ def plan(
     aim = goal_of(goal, target, settings, source, advance)
     if budget is not None and budget < FEWEST * aim.least * price:
         raise InputError(
-            f"a budget of {budget:g} buys {int(budget / price)} answers at {price:g}, and the least for this goal is "
+            f"a budget of {budget:g} buys {int(budget / price)} answers at {price:g}, and this goal needs at least "
             f"{FEWEST} items with {aim.least} answers each",
             remedy=f"plan with {FEWEST * aim.least * price:g} or more",
         )
@@ -257,7 +257,7 @@ class _Space:
             chosen, verdict = cheapest, f"It is the cheapest design that reaches the target{self._surely(cheapest)}."
         elif bought:
             chosen = (min if goal.width else max)(bought, key=goal.value)
-            other = "no design that was looked at does."
+            other = "no design considered here does."
             if cheapest is not None:
                 other = f"the cheapest design that does costs {cheapest.answers * self.price:,.2f}."
             verdict = f"The budget of {self.budget:g} does not reach the target{self._surely(chosen)}; {other}"
@@ -423,7 +423,7 @@ def during(
     (True, 0)
     """
     if looks < 1:
-        raise InputError(f"{looks} looks are not possible", remedy="use 1 or more")
+        raise InputError(f"{looks} looks are impossible", remedy="use 1 or more")
     strict = 1 - (1 - confidence) / looks
     read = Pilot.of(corpus, question, level)
     now = read.layout

@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from vantage.raters.style import Style as Style
     from vantage.raters.trained import TrainedRater as TrainedRater
     from vantage.raters.trained import fit as fit
-    from vantage.raters.trained import fit_pairs as fit_pairs
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
             **{name: f"{__name__}.{name}" for name in ("personas", "replies", "style", "trained")},
             **dict.fromkeys(("Persona", "Personas"), f"{__name__}.personas"),
-            **dict.fromkeys(("TrainedRater", "fit", "fit_pairs"), f"{__name__}.trained"),
+            **dict.fromkeys(("TrainedRater", "fit"), f"{__name__}.trained"),
             "ChatRater": f"{__name__}.chat",
             "Style": f"{__name__}.style",
         },

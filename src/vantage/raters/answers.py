@@ -96,7 +96,7 @@ def words(scale: Scale, *, letters: bool = False) -> str:
 def anchors(scale: Scale) -> str:
     """What some of the answers mean, in brackets behind the question."""
     worded = _anchored(scale) if _spanned(scale) else []
-    return "; ".join([*worded, *(f"{c.word} = {c.meaning}" for c in _said(scale) if c.meaning)])
+    return "; ".join([*worded, *(f"{c.word} = {c.meaning}" for c in _said(scale) if c.meaning not in ("", c.word))])
 
 
 def _spanned(scale: Scale, letters: bool = False) -> bool:

@@ -71,20 +71,20 @@ class ChatRater:
         style: Parts joined by `+`, such as `few-shot:4+reasoning` (see `vantage.raters.style`).
         persona: Who plays the rater, for the styles `persona` and `selective-persona`.
         user: A rater of the corpus whose trait (`perspective`) or earlier judgments (`history`) are given.
-        samples: How often every question is asked, in every presentation of the design.
+        samples: How often each question is asked, in each presentation of the design.
         template: A prompt of a published release, put as it is printed (see `vantage.raters.templates`).
         design: The presentations in which every item is asked (see `vantage.raters.design`).
-        temperature: 0 for the most probable reply.
-        max_tokens: The maximum length of a reply in tokens; more where the model is known to think first.
+        temperature: Sampling temperature; 0 gives the most probable reply.
+        max_tokens: The maximum length of a reply in tokens; more for models known to think first.
         seed: Random seed.
         training: A corpus to draw few-shot examples from, instead of the instrument's own, and a user's history,
             instead of the corpus that is judged.
         encode: With `history`: what makes two items similar; TF-IDF unless given (see `vantage.raters.encoders`).
         calibrate: With `scoring`: whether to take off what an option is given whatever the item (see
             `vantage.raters.scoring.calibrated`); by default for the embedded model only.
-        min_mass: With `scoring` and `sampling`: the share of the probability that the options must have together for
-            the likeliest of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak.
-        name: The rater's id; made from model, style, persona and user where none is given.
+        min_mass: With `scoring` and `sampling`: the probability that the options must have together for the likeliest
+            of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak.
+        name: The rater's id (default: made from model, style, persona and user).
     """
 
     model: str | ChatModel

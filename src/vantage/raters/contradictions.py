@@ -34,6 +34,10 @@ _PLACE: Final = re.compile(r"[\"“]?\{\w+\}[\"”]?")
 _REASON: Final = re.compile(
     r"\b(?:in|with|for)\syour\sreasons?\b|\bsay\swhy\b|\bgive\s(?:a|your)\sreasons?\b", re.IGNORECASE
 )
+_LENGTH: Final = re.compile(
+    r"\b(?:say\swhy|reasons?)\b[^.;]{0,30}\s(?:a|one|two|three)\s(?:or\s\w+\s)?sentences?\b", re.IGNORECASE
+)
+"""How long a reason is to be, which the form of the answer says."""
 
 
 def contradictions(prompter: Prompter, questions: Sequence[Question]) -> list[str]:
@@ -90,8 +94,10 @@ def contradictions(prompter: Prompter, questions: Sequence[Question]) -> list[st
             notes.append(
                 f"The {where} “{own[0]}” of somebody who answers for another person; write {{whose}} or {{readers}}."
             )
-    if not prompter.reasons(questions) and (why := _REASON.search(plain)):
-        notes.append(f"The guidelines say “{why[0]}”, and no reason is asked for; write {{when:reason}} before it.")
+    asks = prompter.reasons(questions)
+    if why := (_LENGTH if asks else _REASON).search(plain):
+        none = "no reason is asked for; write {when:reason} before it"
+        notes.append(f"The guidelines say “{why[0]}”, and {'its form says how long; leave it out' if asks else none}.")
     shown_fields = prompter.instrument.shown(prompter.condition)
     for field in prompter.instrument.fields:
         if field not in shown_fields and re.search(rf"\b{re.escape(field.title)} is shown\b", plain, re.IGNORECASE):

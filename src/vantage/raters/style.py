@@ -111,7 +111,7 @@ def _read_part(part: str, detail: str, style: Style) -> dict[str, Any]:
     if part not in PARTS:
         raise InputError(f"there is no style '{part}'", remedy=nearest(part, PARTS))
     if detail and part not in ("few-shot", "sampling", "perspective", "history"):
-        raise InputError(f"style '{part}' takes nothing behind a colon", remedy=f"write {part}")
+        raise InputError(f"style '{part}' takes nothing after the colon", remedy=f"write {part}")
     if part == "few-shot":
         return {"shots": _count(part, detail, 4)}
     if part == "sampling":

@@ -170,7 +170,7 @@ class ProlificRecruiter:
         begun = self.ledger.unfinished(*BEGUN)
         for key in keys:
             if key not in begun:
-                raise InputError(f"Nothing under '{key}' waits for an end", remedy="use a key that status lists")
+                raise InputError(f"There is no open payment '{key}'", remedy="use a key that status lists")
         for key in keys:
             self.ledger.end(begun[key], "cancelled", by="researcher")
 

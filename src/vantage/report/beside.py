@@ -23,6 +23,8 @@ from vantage.report.engine import Analysis, Data, there
 from vantage.report.ledger import JUDGED, p_value
 from vantage.scales import Scale
 
+SHARE_OF_WAY: Final = ("skill_low", "skill_high", "skill_reason")
+"""What is known of a skill besides its size."""
 TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
 """What is shown of a powered estimate."""
 
@@ -50,6 +52,11 @@ class CorpusAnalysis(Analysis):
     def with_distances(self) -> Corpus | None:
         """The same for questions on ordered scales or with two options."""
         return self._asked(lambda scale: scale.has_distances)
+
+    @cached_property
+    def with_options(self) -> Corpus | None:
+        """The same for questions that are answered by choosing an option."""
+        return self._asked(lambda scale: not scale.slides)
 
     def _asked(self, suits: Callable[[Scale], bool]) -> Corpus | None:
         """Two people or more on the questions whose scale suits; null where none has an answer."""
@@ -156,8 +163,8 @@ def _scores(part: Corpus, question: Question, seed: int, gold: str | None = None
     frames = [accuracy(part, reference=reference, metric=metrics, **how) for reference, metrics in wanted]
     frame = pl.concat(frames, how="diagonal_relaxed")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
-    columns = ("question", "rater", "metric", "estimate", "low", "high", "items", *JUDGED, "skill_low", "skill_high")
-    return frame.with_columns(name.alias("metric")).select(one for one in columns if one in frame.columns)
+    kept = ("question", "rater", "metric", "estimate", "low", "high", "items", *JUDGED, *SHARE_OF_WAY)
+    return frame.with_columns(name.alias("metric")).select(one for one in kept if one in frame.columns)
 
 
 def together(analysis: CorpusAnalysis) -> pl.DataFrame | None:

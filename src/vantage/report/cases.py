@@ -15,7 +15,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.report.cells import shortened
-from vantage.report.distributions import answer_mark, counted_answers
+from vantage.report.distributions import answer_mark, counted_answers, text_of_items
 from vantage.report.engine import Analysis, there
 from vantage.scales import Scale, show_code
 
@@ -164,18 +164,6 @@ def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:
     once = ranked.unique("item", keep="first", maintain_order=True)
     turn = pl.int_range(pl.len()).over("question").alias("turn")
     return once.with_columns(turn).sort("turn", maintain_order=True).head(min(most, LISTED)).drop("turn")
-
-
-def text_of_items(corpus: Corpus) -> dict[str, str]:
-    """The text of each item, with its target where it has one."""
-    items = corpus.with_texts().items
-    if "text" not in items.columns:
-        return {}
-    text = pl.col("text").fill_null(pl.col("item")).cast(pl.String)
-    if "target" in items.columns:
-        about = pl.format("{} [about {}]", text, pl.col("target").cast(pl.String))
-        text = pl.when(pl.col("target").is_null()).then(text).otherwise(about)
-    return dict(items.select("item", text.alias("text")).iter_rows())
 
 
 def answered(corpus: Corpus) -> pl.DataFrame:

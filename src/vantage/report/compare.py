@@ -8,7 +8,6 @@ item adds to the number, which for means is Cohen's d over items.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import hypot
 from pathlib import Path
 from statistics import NormalDist
@@ -18,18 +17,18 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.storage import is_corpus
-from vantage.measures import Against
+from vantage.measures import Against, View
 from vantage.report.cells import counted
 from vantage.report.engine import Written, decided
 from vantage.report.folder import Report, is_report
 from vantage.report.ledger import Claim
 from vantage.report.overview import corpus_report
 from vantage.report.page import value_text
-from vantage.report.parts import Column, Part, Result, Table, cell_text
+from vantage.report.parts import Column, Result, Table, cell_text
 from vantage.report.record import Record, made_at_once
 from vantage.report.references import ALWAYS
-from vantage.report.sentences import Words, statement
 from vantage.report.spectrum import beside
+from vantage.report.views import present
 
 _REACH: Final = NormalDist().inv_cdf(0.975)
 """Standard errors from the middle of a 95 % interval to its end."""
@@ -48,21 +47,9 @@ def compare(first: str | Path, second: str | Path, *, seed: int = 0) -> Report:
     settings = _settings([report.record for report in reports], labels)
     sections.append(Written("Options", ["What differs stands first."], [settings]))
     written, findings, ledger = decided(sections)
-    written = [replace(one, parts=[_as_decided(part, ledger) for part in one.parts]) for one in written]
     warnings = list(dict.fromkeys(warning for report in reports for warning in report.result.warnings))
     record = made_at_once("comparison", f"{labels[0]} beside {labels[1]}", options={"folders": [*map(str, folders)]})
     return Report(record, Result(written, findings, warnings, references=ALWAYS, ledger=ledger))
-
-
-def _as_decided(part: Part, ledger: Sequence[Claim]) -> Part:
-    """The table of claims with the intervals that the ledger decided by."""
-    if not isinstance(part, Table) or part.name != "claims":
-        return part
-    ends = {claim.row: (claim.low, claim.high) for claim in ledger if claim.table == "claims"}
-    known = enumerate(part.frame.select("low", "high").iter_rows())
-    lows, highs = zip(*(ends.get(row, alone) for row, alone in known), strict=True)
-    decided_ends = {"low": pl.Series(lows, dtype=pl.Float64), "high": pl.Series(highs, dtype=pl.Float64)}
-    return replace(part, frame=part.frame.with_columns(**decided_ends))
 
 
 def _opened(folder: Path, seed: int) -> tuple[Corpus | None, Report]:
@@ -86,7 +73,8 @@ def _claims(results: Sequence[Result], labels: Sequence[str]) -> Written:
     text = [f"The ledgers have {counted(len(joined), 'row')} in common."]
     if not rows:
         return Written(title, text)
-    frame = pl.DataFrame(list(rows.values()), infer_schema_length=None)
+    opening = pl.when(pl.int_range(pl.len()) < len(rows.keys() & said)).then(0.0).alias("alike")
+    frame = pl.DataFrame(list(rows.values()), infer_schema_length=None).with_columns(opening)
     columns = {
         "first": Column(labels[0], digits=2, interval=("first_low", "first_high")),
         "second": Column(labels[1], digits=2, interval=("second_low", "second_high")),
@@ -98,16 +86,17 @@ def _claims(results: Sequence[Result], labels: Sequence[str]) -> Written:
     # Brackets and braces have a meaning in phrases.
     one, other = (label.translate(str.maketrans("[]{}", "()()")) for label in labels)
     rule = Against(
-        0.0,
+        "alike",
+        label="{of}",
         above=f"{other} is higher than {one} in {{rows}}",
         below=f"{one} is higher than {other} in {{rows}}",
         within=f"{one} and {other} cannot be told apart in {{rows}}",
         result="{estimate}, 95 % CI {low} to {high}{size}",
     )
-    opening = frame.head(len(rows.keys() & said))
-    words, family = Words(by=("of",), table="claims"), "Do the two differ?"
-    statements = [(statement(rule, opening, words, family=family), 1)] if len(opening) else []
-    return Written(title, text, [Table("claims", caption, frame, columns, shown, ("estimand", "name"))], statements)
+    view = View(caption, columns=columns, show=shown, says=(rule,))
+    family = ("Do the two differ?", False, "")
+    table = present(frame, view, name="claims", caption=caption, keys=("estimand", "name"), families=[family])
+    return Written(title, text, [table], [(statement, 1) for statement in table.statements])
 
 
 def _key(claim: Claim) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -20,10 +21,12 @@ from vantage.scales import show_code
 PEOPLE: Final = "people"
 EVERYONE: Final = "all raters"
 CHOSEN: Final = "chosen raters"
-BINS: Final = 11
-"""Answers of a continuous scale are counted in so many equal parts."""
+BINS: Final = 10
+"""Answers on a slider are counted in so many equal parts."""
 GROUPS: Final = 8
-"""At most so many groups have a picture of their own; those with most judgments come first."""
+"""At most so many groups have a picture of their own; other raters with most judgments come first."""
+PARTS: Final = 12
+"""At most so many groups of one trait, those with most raters."""
 
 
 Members: TypeAlias = list[tuple[str, Any]]
@@ -81,30 +84,25 @@ class AnswerCounts:
         if among:
             members.append((CHOSEN, raters["rater"].is_in(list(among)).to_numpy()))
         if trait:
-            known = raters[trait].cast(pl.String)
-            most = known.drop_nulls().value_counts(sort=True)[trait].head(GROUPS)
-            named = [(f"{trait} = {one}", is_person & (known == one).fill_null(False).to_numpy()) for one in most]
-            members += sorted(named, key=lambda group: -times[group[1]].sum())
+            members += [(f"{trait} = {name}", is_person & mine) for name, mine in trait_groups(corpus, trait)]
         others = [at for at in np.argsort(-times, kind="stable") if not is_person[at] and times[at]]
         system = _systems(raters)
         names = list(dict.fromkeys(system[int(at)] for at in others))[: max(GROUPS - len(members), 0)]
         members += [(name, ~is_person & (system == name).to_numpy()) for name in names]
-        members = members[:GROUPS]
         codes, _, _ = answers_of(question)
         column = answer_places(value, question, codes)
         shape = (len(items), len(members), len(codes))
         counts, sums = np.zeros(shape, dtype=np.int64), np.zeros(shape[:2])
         given = np.isfinite(value)
-        for group_of in _layers([group for _, group in members]):
-            mine = given & (group_of >= 0)[who]
-            cells = place[mine] * len(members) + group_of[who[mine]]
-            answers = np.bincount(cells * len(codes) + column[mine], minlength=counts.size)
-            counts += answers.reshape(shape)
-            sums += np.bincount(cells, value[mine], minlength=sums.size).reshape(sums.shape)
+        for at, (_, group) in enumerate(members):
+            mine = given & group[who]
+            cells = np.bincount(place[mine] * shape[2] + column[mine], minlength=shape[0] * shape[2])
+            counts[:, at] = cells.reshape(shape[0], shape[2])
+            sums[:, at] = np.bincount(place[mine], value[mine], minlength=shape[0])
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
         shares = np.empty((0, len(members), len(codes)))
-        if chances and question.scale.options and (spread := _have(rows["probabilities"], len(codes))).any():
+        if chances and not question.scale.slides and (spread := _have(rows["probabilities"], len(codes))).any():
             shares = _mean_distribution(
                 rows["probabilities"].filter(spread), place[spread], who[spread], members, shape
             )
@@ -196,7 +194,7 @@ def shares_of(answers: pl.DataFrame, question: Question) -> list[pl.Series]:
     codes = answers_of(question)[0]
     shares = np.eye(len(codes))[answer_places(answers["value"].to_numpy(), question, codes)]
     value = answers["value"].to_numpy().copy()
-    if "probabilities" in answers.columns and question.scale.options:
+    if "probabilities" in answers.columns and not question.scale.slides:
         there = _have(answers["probabilities"], len(codes))
         given = _chances(answers["probabilities"].filter(there), len(codes))
         shares[there], value[there] = given, given @ codes
@@ -225,28 +223,37 @@ def _mean_distribution(given: pl.Series, place: Ints, who: Ints, members: Member
     return mean
 
 
-def _layers(members: list[Any]) -> list[Ints]:
-    """The group of each rater, or -1, in as few layers as overlapping groups need: people, then people by a trait."""
-    layers: list[Ints] = []
-    for at, group in enumerate(members):
-        free = next((layer for layer in layers if (layer[group] < 0).all()), None)
-        if free is None:
-            layers.append(free := np.full(len(group), -1))
-        free[group] = at
-    return layers
+def trait_groups(corpus: Corpus, trait: str) -> Members:
+    """The raters of each group of a trait, in its order, or those with most raters first; of numbers, three parts."""
+    column, scale = corpus.raters[trait], corpus.trait_scales[trait]
+    groups: list[tuple[str, pl.Series]] = []
+    if scale.level == "numeric":
+        number, below = column.cast(pl.Float64), -np.inf
+        thirds = [number.quantile(share, "lower") for share in (1 / 3, 2 / 3, 1)]
+        for top in sorted({float(end) for end in thirds if end is not None}):
+            mine = (number > below) & (number <= top)
+            low, below = float(number.filter(mine).to_numpy().min()), top
+            groups.append((f"{low:g} to {top:g}" if low != top else f"{top:g}", mine))
+    else:
+        text = column.cast(pl.String)
+        sizes = text.drop_nulls().value_counts().sort("count", trait, descending=[True, False])
+        place = {name: at for at, name in enumerate(scale.order)}
+        names = sorted(sizes[trait].head(PARTS), key=lambda name: place.get(name, len(place)))
+        groups = [(name, text == name) for name in names]
+    return [(name, mine.fill_null(value=False).to_numpy()) for name, mine in groups]
 
 
 def answers_of(question: Question) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """Codes, names and short names of the answers to a question; of equal parts on a continuous scale."""
+    """Codes, names and short names of the answers to a question; of equal parts of what slides."""
     scale = question.scale
-    if scale.options:
+    if not scale.slides:
         names = tuple(option.name for option in scale.options)
         return np.array(scale.codes), names, tuple(map(show_code, scale.codes)) if scale.ordered else names
     low, high = scale.ends
     edges = np.linspace(low, high, BINS + 1)
-    middles = (edges[:-1] + edges[1:]) / 2
-    names = tuple(show_code(round(float(middle), 2)) for middle in middles)
-    return middles, names, names
+    ends = [show_code(round(float(edge), 2)) for edge in edges]
+    names = tuple(f"{one} to {other}" for one, other in pairwise(ends))
+    return (edges[:-1] + edges[1:]) / 2, names, names
 
 
 def counted_answers(corpus: Corpus) -> Iterator[tuple[Question, AnswerCounts]]:
@@ -258,6 +265,20 @@ def counted_answers(corpus: Corpus) -> Iterator[tuple[Question, AnswerCounts]]:
                 yield question, counts
 
 
+def text_of_items(corpus: Corpus) -> dict[str, str]:
+    """The text of each item that is not `hidden`, with its target where it has one."""
+    items = corpus.with_texts().items
+    if "text" not in items.columns:
+        return {}
+    if items.schema.get("hidden") == pl.Boolean:
+        items = items.filter(~pl.col("hidden").fill_null(value=False))
+    text = pl.col("text").fill_null(pl.col("item")).cast(pl.String)
+    if "target" in items.columns:
+        about = pl.format("{} [about {}]", text, pl.col("target").cast(pl.String))
+        text = pl.when(pl.col("target").is_null()).then(text).otherwise(about)
+    return dict(items.select("item", text.alias("text")).iter_rows())
+
+
 def answer_mark(question: Question, values: Floats) -> Mark:
     """The mark of some answers to a question."""
     codes, _, ticks = answers_of(question)
@@ -267,7 +288,7 @@ def answer_mark(question: Question, values: Floats) -> Mark:
 def answer_places(value: Floats, question: Question, codes: Floats) -> Ints:
     """The answer, or the part of a continuous scale, that each value is; of those missing, the first."""
     filled = np.nan_to_num(value)
-    if question.scale.options:
+    if not question.scale.slides:
         order = np.argsort(codes)
         return np.asarray(order[np.clip(np.searchsorted(codes[order], filled), 0, len(codes) - 1)])
     low, high = question.scale.ends

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from string import Formatter
 from typing import Any, Final, Self, TypeVar
@@ -124,8 +124,8 @@ class Written:
     ) -> Self:
         """A section of one result: its table, without columns that only sentences name, and its sentences."""
         said = present(frame, view, name=name, table=False, **how).statements
-        table = present(frame.drop(hidden), view, name=name, says=(), **how)
-        return cls(title, [], [table], [(statement, rank) for statement in said])
+        shown = replace(present(frame.drop(hidden), view, name=name, says=(), **how), statements=said)
+        return cls(title, [], [shown], [(statement, rank) for statement in said])
 
 
 @dataclass
@@ -270,7 +270,7 @@ class RecipeEngine:
             name = given[1:]
             if name not in self.values and not hasattr(analysis, name):
                 remedy = nearest(name, list(self.values))
-                raise InputError(f"'{given}' is no option or fact of the study", remedy=remedy)
+                raise InputError(f"'{given}' is neither an option nor a fact of the study", remedy=remedy)
             return self.values[name] if name in self.values else getattr(analysis, name)
 
         return {key: value(given) for key, given in options.items()}

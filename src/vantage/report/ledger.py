@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from math import inf
+from math import inf, isclose
 from typing import Any, Final
 
 import polars as pl
@@ -207,9 +207,15 @@ def _widened(claim: Claim, beyond: float) -> tuple[float | None, float | None]:
         facing = abs(apart) * min(beyond / max(quantile(1 - p / 2, claim.units), 1e-9), _FARTHEST)
         below, above = (max(below, facing), above) if apart > 0 else (below, max(above, facing))
     lowest, highest = claim.limits or (-inf, inf)
-    return max(estimate - below, min(lowest, estimate)), min(estimate + above, max(highest, estimate))
+    low, high = max(estimate - below, min(lowest, estimate)), min(estimate + above, max(highest, estimate))
+    # An interval that only rounding would change is left as it is.
+    return (claim.low if isclose(low, claim.low, abs_tol=_SAME) else low), (
+        claim.high if isclose(high, claim.high, abs_tol=_SAME) else high
+    )
 
 
+_SAME: Final = 1e-12
+"""Ends of intervals that lie closer are the same."""
 _FARTHEST: Final = 3.0
 """How many times as far as the reference an interval is drawn out at most, where a test sees nothing at all."""
 

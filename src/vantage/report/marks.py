@@ -20,7 +20,8 @@ BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 STEP, HIGH = 13, 26
 """Pixels of a bar, and of the highest."""
 TICK: Final = 2
-"""Answers of so many characters are written below their bars; longer ones beside them."""
+"""Answers of so many characters are written below their bars; longer ones in words, or of many the two ends."""
+MANY: Final = 7
 
 
 def mark(answers: Sequence[str], votes: Sequence[float]) -> Mark:
@@ -64,7 +65,9 @@ def svg(value: Mark) -> str:
     size = f'width="{wide}" height="{tall}" viewBox="0 0 {wide} {tall}"'
     label = escape(words(value))
     drawing = f'<svg class="mark" role="img" aria-label="{label}" {size} fill="currentColor">{"".join(parts)}</svg>'
-    return drawing if ticks else f"{drawing}<br><small>{label}</small>"
+    ends = escape(f"{value[0]['answer']} … {value[-1]['answer']}")
+    below = ends if len(value) > MANY else label.replace(" ×", "\u00a0×")
+    return drawing if ticks else f"{drawing}<br><small>{below}</small>"
 
 
 def latex(value: Mark) -> str:

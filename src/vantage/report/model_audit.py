@@ -191,7 +191,7 @@ class ModelAnalysis(CorpusAnalysis):
         if mine is None or mine.is_empty():
             return "no group of people could be compared"
         least = float(mine["detectable"].to_numpy().max())
-        return f"no group of people is served worse (a gap of {least:.2f} could be seen)"
+        return f"we found no group of people for whom it works worse (a gap of {least:.2f} would have been seen)"
 
 
 def model_report(corpus: Corpus, *, seed: int = 0) -> Report:

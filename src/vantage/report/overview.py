@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import polars as pl
 
@@ -17,15 +17,15 @@ from vantage.corpora import PEOPLE, Corpus, undeclared
 from vantage.corpora.describe import describe
 from vantage.corpora.disclosure import shown
 from vantage.errors import InputError
-from vantage.measures import alpha, mean
+from vantage.measures import alpha, mean, whose_label
 from vantage.measures.variance.rater_quality import UNLIKELY
 from vantage.measures.variance.rater_quality import rater_quality as each_rater
-from vantage.report import beside, whose
+from vantage.report import beside
 from vantage.report.beside import CorpusAnalysis
-from vantage.report.cases import answered, label
-from vantage.report.cells import counted
+from vantage.report.cases import LISTED, answered, label
+from vantage.report.cells import counted, shortened
 from vantage.report.distributions import answer_mark, counted_answers, number
-from vantage.report.engine import Absent, Data, there
+from vantage.report.engine import Absent, Analysis, Data, there
 from vantage.report.folder import Report
 from vantage.report.marks import Mark
 from vantage.report.parts import Figure, Part, Result
@@ -53,7 +53,7 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
     >>> [section.title for section in overview(demo_corpus()).sections][:4]
     ['How divided are the answers?', 'Do raters agree?', 'The texts', 'Who judges differently?']
     """
-    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, whose, file="corpus.yaml")
+    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, file="corpus.yaml")
     part = corpus.included()
     out = corpus.raters.join(part.raters, on="rater", how="anti", maintain_order="left")
     once = _first_answers(part)
@@ -137,6 +137,11 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame:
         # Questions with different scales cannot be pooled.
         quality = each_rater(judged, by="question", kinds="all")
         quality = quality.with_columns(pl.format(" about {}", "question").alias("about"))
+    slides = [one.id for one in judged.questions if one.scale.slides]
+    if "question" in quality.columns:
+        quality = quality.with_columns(pl.when(~pl.col("question").is_in(slides)).then("agreement").alias("agreement"))
+    elif judged.judgments["question"].is_in(slides).any():
+        quality = quality.drop("agreement")
     usual = pl.col("estimate").median()
     usual = usual.over("question") if "question" in quality.columns else usual
     return quality.with_columns(pl.when(pl.col("high") >= 0).then(usual).alias("usual"))
@@ -164,7 +169,8 @@ def constant(analysis: CorpusAnalysis) -> pl.DataFrame:
 def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:
     """The Wright map of the first questions on ordered scales: people, models and items on one scale."""
     asked = set(answered(there(analysis.ordered))["question"])
-    return wright_maps(analysis.corpus, [one.id for one in analysis.corpus.questions if one.id in asked][:RULERS])
+    known = [one.id for one in analysis.corpus.questions if one.id in asked and not one.scale.slides]
+    return wright_maps(analysis.corpus, known[:RULERS])
 
 
 def rater_heat(analysis: CorpusAnalysis) -> list[Part] | None:
@@ -200,20 +206,17 @@ def careless(analysis: CorpusAnalysis) -> Data:
     rest = everyone.filter(pl.col("rater").is_in(list(why)).not_())
     if not why or answered(rest)["rater"].n_unique() < 2:
         raise Absent
-    how: dict[str, Any] = {"by": "question", "kinds": "all", "include_excluded": True, "seed": analysis.seed}
+    how: dict[str, Any] = {"by": "question", "kinds": "all", "include_excluded": True, "ci": "none"}
     measures: dict[str, tuple[Callable[..., pl.DataFrame], Corpus | None]]
     measures = {"alpha": (alpha, analysis.several), "mean": (mean, analysis.ordered)}
-    keys, frames = ["question", "what"], []
+    frames = []
     for what, (measured, suited) in measures.items():
-        if suited is None:
-            continue
-        asked = suited.judgments["question"].unique(maintain_order=True).to_list()
+        asked = suited.judgments["question"].unique(maintain_order=True).to_list() if suited else []
         sides = []
-        for side, part in (("with", everyone), ("without", rest)):
-            frame = measured(part.filter(question=asked), **how).with_columns(what=pl.lit(what))
-            ends = [pl.col(name).alias(f"{side}_{name}") for name in ("estimate", "low", "high", "raters")]
-            sides.append(frame.select(*keys, *ends))
-        frames.append(sides[0].join(sides[1], on=keys, how="left", maintain_order="left"))
+        for side, part in (("with", everyone), ("without", rest)) if asked else ():
+            frame = measured(part.filter(question=asked), **how)
+            sides.append(frame.select("question", pl.col("estimate", "raters").name.prefix(f"{side}_")))
+        frames += [sides[0].join(sides[1], on="question", how="left").with_columns(what=pl.lit(what))] if sides else []
     named = [f"{rater} ({reason})" for rater, reason in why.items()]
     further = f" and {counted(len(named) - NAMED, 'other')}" if len(named) > NAMED else ""
     return Data(pl.concat(frames), {"careless": f"{'; '.join(named[:NAMED])}{further}"})
@@ -229,6 +232,34 @@ def excluded(analysis: CorpusAnalysis) -> pl.DataFrame:
     """The raters who were left out, with what is known of the reason."""
     out = there(analysis.left_out)
     return out.select(name for name in ("rater", "verdict", "reason", "checks", "note") if name in out.columns)
+
+
+def whose_labels(analysis: Analysis) -> Data:
+    """The labels that change under each target that the corpus has weights for, and under its groups."""
+    rows = _under_targets(analysis, "target").unique(["question", "target"], keep="first", maintain_order=True)
+    weights = analysis.corpus.about.weights.items()
+    said = " ".join(f"“{name}”: {' '.join(record.sentences)}" for name, record in weights)
+    return Data(there(rows.filter(pl.col("changed").is_not_null())), {"targets": said})
+
+
+def depending_texts(analysis: Analysis) -> pl.DataFrame | None:
+    """The texts whose label changes under a target beyond chance, those that differ most first."""
+    rows = _under_targets(analysis, "item")
+    if "depends" not in rows.columns:
+        return None
+    largest = (pl.col("estimate") - pl.col("raw")).abs().max().over("item", "question", "target")
+    shown = rows.with_columns(apart=largest).filter(pl.col("depends"), pl.col("answer") == pl.col("label"))
+    shown = shown.unique(["item", "question", "target"], maintain_order=True).sort("apart", descending=True)
+    text = pl.col("text" if "text" in shown.columns else "item")
+    short = text.map_elements(lambda one: shortened(str(one), 280), return_dtype=pl.String)
+    made = shown.head(LISTED).with_columns(short.alias("text"))
+    return made if len(made) else None
+
+
+def _under_targets(analysis: Analysis, per: Literal["target", "item"]) -> pl.DataFrame:
+    targets = there(list(analysis.corpus.about.weights) or None)
+    frames = [whose_label(analysis.people, by="question", target=name, per=per, seed=analysis.seed) for name in targets]
+    return pl.concat(frames, how="diagonal_relaxed")
 
 
 def _warnings(corpus: Corpus, again: int) -> Iterator[str]:

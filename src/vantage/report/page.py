@@ -87,11 +87,16 @@ def template(name: str) -> Any:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"clean": lambda value: printable(str(value)), "soft": soft}
     # Sentences of a report, not those of its items: these are quoted as they are.
-    environment.filters["prose"] = lambda value: minus(printable(str(value)))
+    environment.filters["prose"] = lambda value: kept_together(minus(printable(str(value))))
     environment.filters |= {"show": show, "counted": counted, "shortened": shortened}
     environment.filters["mark"] = lambda value: Markup(svg(value))  # noqa: S704 - escaped there
     environment.loader = FunctionLoader(_file)
     return environment.get_template(name)
+
+
+def kept_together(text: str) -> str:
+    """Text in which no line ends between a number and its unit or its sign."""
+    return text.replace(" %", "\u00a0%").replace("< .", "<\u00a0.").replace(" = ", "\u00a0=\u00a0")
 
 
 def soft(text: str) -> Markup:
@@ -105,8 +110,8 @@ def soft(text: str) -> Markup:
 
 def _pieces(text: str) -> list[list[str]]:
     """Text as words and what is between them; long words in pieces between which they may be broken."""
-    kept = printable(text).replace(" %", "\u00a0%").replace("< .", "<\u00a0.")
-    return [_PIECES.findall(one) if place % 2 else [one] for place, one in enumerate(_WORD.split(kept))]
+    parts = _WORD.split(kept_together(printable(text)))
+    return [_PIECES.findall(one) if place % 2 else [one] for place, one in enumerate(parts)]
 
 
 def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[str, Any]:

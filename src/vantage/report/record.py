@@ -16,6 +16,8 @@ from vantage.scales import STATUSES
 State = Literal["running", "complete", "interrupted"]
 LIBRARIES: Final = ("numpy", "polars", "scipy", "scikit-learn", "matplotlib")
 """Libraries whose version can change a figure."""
+KINDS: Final = {"person": "all people", "slot": "all seats", "trained": "all trained raters"}
+"""Raters who are counted together."""
 
 
 @dataclass
@@ -64,7 +66,7 @@ class Record:
         counted = judgments.group_by("rater", "status", maintain_order=True).len()
         for rater, status, count in counted.iter_rows():
             # People are counted together: a report has no use for a line per annotator.
-            name = rater if kinds[rater] in ("model", "persona") else f"all raters of kind {kinds[rater]}"
+            name = rater if kinds[rater] in ("model", "persona") else KINDS.get(kinds[rater], f"all {kinds[rater]}s")
             row = self.counts.setdefault(name, dict.fromkeys(STATUSES, 0))
             row[status] = row.get(status, 0) + count
 

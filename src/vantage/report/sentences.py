@@ -40,6 +40,8 @@ LISTED: Final = 4
 """How many rows a sentence names; of more it names three and counts the others."""
 EXPLORATORY: Final = "Exploratory: "
 """How sentences begin that no declared research question asks for."""
+_FURTHER: Final = 4
+"""So many further digits at most tell the end of an interval from a reference."""
 Row = Mapping[str, Any]
 
 _OPTIONAL: Final = re.compile(r"\[([^\]]*)\]")
@@ -58,12 +60,17 @@ class Words:
     population: str = ""
     table: str = ""
 
-    def shown(self, row: Row, name: str) -> str:
+    def shown(self, row: Row, name: str, further: int = 0) -> str:
         """A value of a row, as its column shows it; floats with two digits unless the column says otherwise."""
-        how, value = self.columns.get(name, Column()), row[name] if name in row else self.values[name]
+        how, value = self.column(name), row[name] if name in row else self.values[name]
         if isinstance(value, float) and how.digits is None and not how.percent:
             how = Column(digits=2, signed=how.signed, chance=how.chance or name == "p" or name.startswith("p_"))
-        return cell_text(how, value)
+        return cell_text(replace(how, digits=(how.digits or 0) + further) if further else how, value)
+
+    def column(self, name: str) -> Column:
+        """How a column is shown; the ends of an interval as their estimate, where nothing else is said."""
+        within = (one for one in self.columns.values() if name in (one.interval or ()))
+        return self.columns.get(name) or next(within, Column())
 
     def filled(self, phrase: str, row: Row, **further: str) -> str:
         """A phrase with the columns of a row in their places."""
@@ -84,7 +91,12 @@ class Words:
             return self.filled(rule.result, row)
         text = self.number(self.shown(row, rule.value))
         if claim.low is not None and claim.high is not None:
-            low, high = (self.shown({rule.value: end}, rule.value) for end in (claim.low, claim.high))
+            for further in range(_FURTHER):
+                numbers = (claim.low, claim.high, claim.reference)
+                low, high, other = (self.shown({rule.value: one}, rule.value, further) for one in numbers)
+                # An end that is beyond the reference is not rounded onto it.
+                if not claim.claims or other.lstrip("+") not in (low.lstrip("+"), high.lstrip("+")):
+                    break
             return f"{text}, {self.confidence * 100:g} % CI {low} to {high}"
         if claim.p_family is None:
             return text
@@ -172,10 +184,11 @@ def statement(
 
 def _against(rule: Against, rows: Sequence[Row], words: Words) -> list[Claim]:
     claims = []
+    stated = {name for _, name, _, _ in Formatter().parse(rule.result) if name} - words.values.keys()
     for place, row in enumerate(rows):
         named, value = rule.reference, row.get(rule.value)
         reference = row.get(named, words.values.get(named)) if isinstance(named, str) else named
-        if value is None or reference is None:
+        if value is None or reference is None or not stated <= row.keys():
             continue
         low, high, units = row.get(rule.low), row.get(rule.high), _units(row)
         of_interval = p_value(value, low, high, reference, words.confidence, units)
@@ -244,7 +257,8 @@ def _ranked(rule: Extremes, rows: Sequence[Row], words: Words, claims: Sequence[
         known = [one for one in among if one.get(rule.value) is not None]
         if first.verdict == "alike" and rule.alike:
             ends_of = (min(float(one[rule.value]) for one in known), row[rule.value])
-            span = " to ".join(words.shown({rule.value: end}, rule.value) for end in ends_of)
+            shown = dict.fromkeys(words.shown({rule.value: end}, rule.value) for end in ends_of)
+            span = " to ".join(shown) if len(shown) > 1 else f"{next(iter(shown))} each"
             text = words.filled(_OPTIONAL.sub(r"\1", rule.alike), row, range=span)
             lead = "" if first.seen is None else f"; a lead of {_size(first.seen, rule, words)} would have been seen"
             findings.append(_finding(f"{text.removesuffix('.')}{lead}", *ends))

@@ -16,7 +16,7 @@ from vantage.corpora import Corpus
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats, Ints
 from vantage.report.cells import counted, shortened
-from vantage.report.distributions import AnswerCounts, answers_of, counted_answers
+from vantage.report.distributions import AnswerCounts, answers_of, counted_answers, text_of_items
 from vantage.report.parts import Figure, Part
 from vantage.report.style import scale_colours
 from vantage.scales import Scale
@@ -36,6 +36,8 @@ NEAR: Final = 0.04
 """Named texts are at least this share of the width apart."""
 WIDE: Final = 0.25
 """Two people who are a quarter of a scale of several steps apart, on average, are divided strongly."""
+NONE: Final = 1e-9
+"""Less disagreement than this is none."""
 ALIKE: Final = 2 / 3
 """Where answers are two, or have no order: if fewer than this share give the same one."""
 
@@ -116,7 +118,7 @@ def division(counts: AnswerCounts) -> dict[str, Any]:
     """How many texts people are unanimous about, how many divide them strongly, and that as a sentence."""
     several = counts.n[:, 0] > 1
     texts = int(several.sum())
-    unanimous = int((counts.shares[several, 0].max(axis=1, initial=0) >= 1).sum())
+    unanimous = int((counts.disagreement[several] < NONE).sum())
     if counts.question.scale.ordered and len(counts.codes) > 2:
         divided = np.nan_to_num(counts.disagreement) >= WIDE - 1e-9
     else:
@@ -140,7 +142,7 @@ def divisions(analysis: Analysis) -> pl.DataFrame | None:
 
 def spectrum(analysis: Analysis) -> list[Part]:
     """The Spectrum of the first questions; of a question asked in several conditions, one of each beside the others."""
-    said, parts = _texts(analysis.corpus), list[Part]()
+    said, parts = text_of_items(analysis.corpus), list[Part]()
     for question, counts in counted_answers(analysis.corpus):
         if len(parts) == QUESTIONS:
             break
@@ -153,7 +155,7 @@ def spectrum(analysis: Analysis) -> list[Part]:
 def beside(corpora: Mapping[str, Corpus]) -> list[Part]:
     """The Spectra of several corpora, beneath each other: the texts that all of them judged, in one order."""
     first = next(iter(corpora.values()))
-    said, parts = _texts(first), list[Part]()
+    said, parts = text_of_items(first), list[Part]()
     for question, _ in counted_answers(first):
         asked = [part for part in corpora.values() if question.id in {one.id for one in part.questions}]
         if len(parts) == QUESTIONS or len(asked) < len(corpora):
@@ -183,12 +185,6 @@ def _about(items: pl.DataFrame, corpus: Corpus) -> Corpus:
     """What a corpus says of some items, so that their places are the same as in another."""
     judged = corpus.judgments.join(items, on="item", how="semi", maintain_order="left")
     return Corpus(items, corpus.raters, judged, corpus.instruments, corpus.about)
-
-
-def _texts(corpus: Corpus) -> dict[str, str]:
-    texts = corpus.with_texts().items
-    shown = texts.filter(~pl.col("hidden").fill_null(False)) if texts.schema.get("hidden") == pl.Boolean else texts
-    return dict(shown.select("item", "text").iter_rows()) if "text" in texts.columns else {}
 
 
 def _figure(

@@ -118,9 +118,10 @@ def drawn(draw: Callable[[], Drawing], *, paper: bool = True) -> Drawn:
     """What is drawn as SVG and, for `paper`, PDF; the same figure, the same bytes."""
     with figure_style():
         drawing = draw()
-        # Laid out once for both files.
-        drawing.draw_without_rendering()
-        drawing.set_layout_engine("none")
+        # Laid out once for both files; with a layout engine each would be drawn once more.
+        if (engine := drawing.get_layout_engine()) is not None:
+            engine.execute(drawing)
+        drawing.set_layout_engine(None)
         box = drawing.get_tightbbox().padded(0.04)
         svg, pdf = io.BytesIO(), io.BytesIO()
         drawing.savefig(svg, format="svg", metadata=dict.fromkeys(("Date", "Creator")), bbox_inches=box)

@@ -28,6 +28,8 @@ from vantage.report.parts import ALONE, Figure, Part, Table, says_something
 from vantage.report.sentences import Statement, Words, statement
 
 _bundled = cache(Document.bundled)
+DIGITS: Final = 9
+"""Numbers that are alike in so many digits after the point are the same."""
 OVER: Final = {name: name for name in ("items", "raters", "runs", "texts", "users")} | {"both": "items and raters"}
 """What an interval is over, in words."""
 
@@ -110,6 +112,7 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     The ends of single intervals stay under their names with `_alone` behind, for the files.
     """
     compared = [claim for claim in claims if claim.rule.startswith("against") and claim.p_family is not None]
+    compared += _turned(frame, compared)
     several = [one for one in compared if (one.low, one.high, one.p_family) != (one.low_alone, one.high_alone, one.p)]
     if not several:
         return frame, view
@@ -126,9 +129,32 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     shown = list(dict.fromkeys("p_family" if name in ("p", "p_adjusted") else name for name in view.show))
     many = {round((one.p_family or 0.0) / one.p) for one in compared if one.p and (one.p_family or 1.0) < 1}
     count = f" {max(many)}" if len(many) == 1 and max(many) > 1 else ""
-    note = f"Intervals and corrected p values hold for all{count} comparisons of the same research question at once."
+    note = f"Intervals and corrected p values hold for all{count} comparisons of the same research question at once"
+    ends_of = {claim.columns[1] for claim in several} & {*frame.columns}
+    known = {row for name in ends_of for row, end in enumerate(frame[name]) if end is not None}
+    untested = known - {claim.row for claim in compared}
+    note += "; an interval without a p value was not tested and holds alone." if untested else "."
     columns = {**view.columns, "p_family": Column("p (corrected)", digits=3, chance=True)}
     return frame, replace(view, columns=columns, show=shown, notes=[*view.notes, note])
+
+
+def _turned(frame: pl.DataFrame, compared: Sequence[Claim]) -> list[Claim]:
+    """What a claim says of the row that is its own turned round, such as the second of two groups."""
+    sides: dict[tuple[Any, ...], Claim] = {}
+    for one in compared:
+        if one.low is None or one.high is None or one.low_alone is None or one.high_alone is None:
+            continue
+        low, high = -one.high_alone, -one.low_alone
+        key = (one.question, tuple(one.columns[1:]), round(low, DIGITS), round(high, DIGITS))
+        sides[key] = replace(one, low=-one.high, high=-one.low, low_alone=low, high_alone=high)
+    known, turned = {one.row for one in compared}, []
+    asked = frame["question"] if "question" in frame.columns else pl.repeat("", len(frame), eager=True)
+    for columns in {columns for _, columns, *_ in sides if {*columns} <= {*frame.columns}}:
+        for row, (question, *ends) in enumerate(zip(asked, *frame.select(columns), strict=True)):
+            alone = [] if row in known or None in ends else [round(end, DIGITS) for end in ends]
+            if (other := sides.get((str(question or ""), columns, *alone))) is not None:
+                turned.append(replace(other, row=row))
+    return turned
 
 
 def _table(frame: pl.DataFrame, view: View, name: str, caption: str, by: Sequence[str], keys: Sequence[str]) -> Table:
@@ -140,7 +166,11 @@ def _table(frame: pl.DataFrame, view: View, name: str, caption: str, by: Sequenc
     shown = [column for column in dict.fromkeys([*by, *view.show, *differ]) if column in known] if view.show else []
     names = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
     keyed = [column for column in dict.fromkeys(names) if column in frame.columns]
-    return Table(name, caption, frame, columns, shown, keyed, view.notes)
+    table = Table(name, caption, frame, columns, shown, keyed, view.notes)
+    # The caption says what all intervals are over, and of which level all estimates are.
+    said = {"over"} if " over " in caption and not differ else set()
+    said |= {"level"} if f"({options.get('level')} level)" in caption else set()
+    return replace(table, shown=[one.column for one in table.heads() if one.column not in said]) if said else table
 
 
 def option_words(value: Any) -> str:

@@ -38,12 +38,12 @@ def ask(store: RunStore, run: int, wait: float = ANSWER, **changes: Any) -> Cont
     """Asks a run for changes and waits until it has heeded them; one that nobody carries out is an error."""
     state = record(store, run).state
     if state not in ("running", "paused"):
-        raise InputError(f"run {run} is not under way ({state})", file=store.path, remedy="see: vantage runs list")
+        raise InputError(f"run {run} is not in progress ({state})", file=store.path, remedy="see: vantage runs list")
     engine = store.select("SELECT engine FROM sittings WHERE run = ? ORDER BY id DESC LIMIT 1", (run,))[0][0]
     if engine != "local" and (fixed := set(changes) - {"paused", "max_cost"}):
         named = ", ".join(sorted(name.replace("_", " ") for name in fixed))
         remedy = "stop it and start it again with other limits"
-        raise InputError(f"the engine '{engine}' cannot change {named} in a run that is under way", remedy=remedy)
+        raise InputError(f"the engine '{engine}' cannot change {named} of a run in progress", remedy=remedy)
 
     def write(connection: sqlite3.Connection) -> tuple[Control, int]:
         row = connection.execute("SELECT asked, number FROM controls WHERE run = ?", (run,)).fetchone()
@@ -61,7 +61,7 @@ def ask(store: RunStore, run: int, wait: float = ANSWER, **changes: Any) -> Cont
         time.sleep(0.05)
     store.change("DELETE FROM controls WHERE run = ?", (run,))
     remedy = "if it was killed, run its command again"
-    raise InputError(f"no process carries out run {run}", file=store.path, remedy=remedy)
+    raise InputError(f"no process is running run {run}", file=store.path, remedy=remedy)
 
 
 class Listener:

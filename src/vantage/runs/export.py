@@ -121,7 +121,7 @@ def export(store: RunStore, to: Path, *, run: int | None = None, prompts: bool =
     sinks: dict[str, Callable[..., Any]]
     sinks = {".jsonl": pl.LazyFrame.sink_ndjson, ".csv": pl.LazyFrame.sink_csv, ".parquet": pl.LazyFrame.sink_parquet}
     if to.suffix not in sinks:
-        raise InputError(f"'{to.suffix}' is no format for calls", file=to, remedy=f"use {', '.join(sinks)}")
+        raise InputError(f"'{to.suffix}' is not a format for calls", file=to, remedy=f"use {', '.join(sinks)}")
     schema = {name: COLUMNS[name] for name in COLUMNS if prompts or name != "messages"}
     every, count = calls(store, run=run), 0
     with tempfile.TemporaryDirectory(prefix="vantage-export-") as folder:

@@ -84,7 +84,7 @@ class FinishedParts:
 
         `use` is told the numbers of calls, with the run that sent each.
         """
-        if not self._store.has("finished") or (known := self.fingerprint(part)) is None:
+        if not self._store.select("SELECT 1 FROM finished LIMIT 1") or (known := self.fingerprint(part)) is None:
             return None
         sql = "SELECT calls, keys FROM finished WHERE fingerprint = ? ORDER BY run DESC LIMIT 1"
         for stored, digest in self._store.select(sql, (known,)):

@@ -296,7 +296,7 @@ def check_affordable(plan: RunPlan, store: RunStore, options: RunOptions) -> Non
     first = designs[0]
     asked, items = first.rater.repetitions, int(len(first.corpus.items) * options.max_cost / cost)
     raise InputError(
-        f"the design asks about every item {asked} times and costs about {cost:.4g}, more than {options.max_cost:g} "
+        f"the design asks about each item {asked} times and costs about {cost:.4g}, more than {options.max_cost:g} "
         f"({forecast.total.calls:,} calls)",
         remedy=f"raise --max-cost, vary fewer factors, or ask about {items:,} items (--limit)",
     )

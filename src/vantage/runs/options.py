@@ -22,26 +22,26 @@ class RunOptions:
     """How a run is carried out.
 
     Args:
-        concurrency: How many requests are under way at a time at most; the model's own setting without it.
+        concurrency: The most requests in flight at a time (default: the model's own setting).
         engine: Who sends requests: `local`, `ray` (a cluster), or `batch` (the provider's batch API).
         tries: How often a request is sent before it has failed.
         deadline: Seconds after which a request has failed, all its tries and waits included.
-        retry_failed: Whether calls that failed in an earlier run are sent again.
-        clarify: Whether a model whose reply is not in the form that was asked for is shown it and asked, once, for the
-            answer alone. Recorded replies and templates have no second turn.
-        fail_on: Ends the run when more calls have failed than this: a count, or a share below 1.
-        max_cost: Ends the run before it costs more than this, in the currency of the prices.
+        retry_failed: Send calls again that failed in an earlier run.
+        clarify: If a reply is not in the requested form, show it to the model once and ask for the answer alone.
+            Recorded replies and templates have no second turn.
+        fail_on: End the run once more calls than this have failed: a count, or a share below 1.
+        max_cost: End the run before it costs more than this, in the currency of the prices.
         budget: What `max_cost` is for: this run, or all runs of the store, as in a study.
         fallbacks: Models that are asked, in this order and as raters of their own, about what is left open by a model
             whose account is at fault.
         probe: Whether an endpoint of which the store has no profile is asked some ten short questions first.
-        canary: Whether a few fixed prompts are put to every model first, to see whether it still answers them alike.
+        canary: First send every model a few fixed prompts, to see whether its answers have changed.
         prices: Prices per million tokens, by model.
-        requests_per_minute: The most requests per minute.
-        tokens_per_minute: The most tokens per minute, of prompts and replies together.
-        workers: With `ray`: how many workers; one for each GPU or each machine of the cluster without it.
-        ray_address: With `ray`: where the cluster is; `RAY_ADDRESS`, or this machine, without it.
-        batch_wait: With `batch`: seconds to wait for batches at most; as long as it takes without it.
+        requests_per_minute: Maximum requests per minute.
+        tokens_per_minute: Maximum tokens per minute, prompts and replies together.
+        workers: With `ray`: how many workers (default: one per GPU, or per machine of the cluster).
+        ray_address: With `ray`: where the cluster is (default: `RAY_ADDRESS`, or this machine).
+        batch_wait: With `batch`: the longest wait for batches, in seconds (default: as long as it takes).
     """
 
     concurrency: int | None = None

@@ -35,6 +35,10 @@ class PlanPart:
     condition: str = ""
     instead_of: str = ""
     """The rater whose open items are asked about, where the rater is a fallback."""
+    language: str = ""
+    """The language of items and questions, where a study has several."""
+    translates: Instrument | None = None
+    """The instrument that this one is a translation of, in whose name the corpus has the judgments."""
 
     @cached_property
     def used(self) -> Instrument:
@@ -54,8 +58,9 @@ class PlanPart:
     @property
     def instruments(self) -> list[Instrument]:
         """What the corpus must know to hold the judgments."""
+        used = self.used if self.translates is None else asked_instrument(self.rater, self.translates)
         selective = self.rater.parts.voice == "selective-persona"
-        return [self.used, relevance_instrument(self.used)] if selective else [self.used]
+        return [used, relevance_instrument(used)] if selective else [used]
 
     @property
     def size(self) -> int:
@@ -154,6 +159,7 @@ class PlanPart:
             "items": len(items),
             "items_digest": digest.hexdigest(),
             "requests": self.size,
+            **({"language": self.language} if self.language else {}),
         }
 
 

@@ -41,8 +41,6 @@ def keep(store: RunStore, rater: ChatRater, profile: ModelProfile) -> None:
 
 def profiles(store: RunStore, model: str | None = None) -> list[ModelProfile]:
     """All profiles of a store, or of one model by what it is known by, the oldest first."""
-    if not store.has("profiles"):
-        return []
     sql = "SELECT profile FROM profiles WHERE model = COALESCE(?, model) ORDER BY id"
     return [ModelProfile.of(json.loads(text)) for (text,) in store.select(sql, (model,))]
 

@@ -55,10 +55,10 @@ def rate(
         raters: One rater or several.
         instrument: What is asked, by name, path or as an object.
         questions: Some of its questions; all where none is named.
-        condition: The circumstances, such as static or context.
-        vary: Factors of the presentation that are varied, such as `"order,labels"` (see `vantage.presentations`).
-        design: How: `balanced` asks every item in a few presentations, `full` in all.
-        presentation: What is the same in all of them, such as `"order=down"`.
+        condition: The condition of the instrument, such as static or context.
+        vary: Which parts of the presentation to vary, such as `"order,labels"` (see `vantage.presentations`).
+        design: How to vary them: `balanced` asks each item in a few presentations, `full` in all.
+        presentation: What to hold fixed, such as `"order=down"`.
         progress: Called with the number of requests that were answered.
         store: Where every reply is kept, so that a run that ends early can be resumed; a temporary
             file without it.
@@ -80,7 +80,7 @@ def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     given = [one for one in judged if len(one.judgments)]
     if not given:
         return corpus
-    rows = pl.concat([one.judgments for one in given], how="diagonal")
+    rows = pl.concat([_in_language(one) for one in given], how="diagonal")
     if corpus.judgments.join(rows, on=list(KEY), how="semi").height:
         corpus = corpus._with(judgments=corpus.judgments.join(rows, on=list(KEY), how="anti", maintain_order="left"))
     served = {one.rater.id: one.served for one in given if one.served}
@@ -93,6 +93,11 @@ def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     new = [pl.DataFrame([rows_of[id_]]) for id_ in rows_of if id_ not in set(corpus.raters["rater"])]
     raters = pl.concat(new, how="diagonal_relaxed") if new else None
     return corpus.add(rows, raters, [instrument for one in given for instrument in one.part.instruments])
+
+
+def _in_language(one: JudgedPart) -> pl.DataFrame:
+    """What a rater gave, with the language it was asked in where there are several."""
+    return one.judgments.with_columns(language=pl.lit(one.part.language)) if one.part.language else one.judgments
 
 
 def _still_served(corpus: Corpus, served: Mapping[str, Sequence[str]]) -> Corpus:

@@ -55,9 +55,8 @@ def open_sitting(store: RunStore, run: int, engine: str, prices: Mapping[str, Pr
 def ledger(store: RunStore, run: int | None = None, prices: Mapping[str, Price] | None = None) -> list[LedgerEntry]:
     """All entries, or those of one run; prices that are given now replace those of the time."""
     sittings: dict[int, list[tuple[float, dict[str, Price]]]] = {}
-    if store.has("sittings"):
-        for number, started, prices_text in store.select("SELECT run, started, prices FROM sittings ORDER BY started"):
-            sittings.setdefault(number, []).append((started, json.loads(prices_text)))
+    for number, started, prices_text in store.select("SELECT run, started, prices FROM sittings ORDER BY started"):
+        sittings.setdefault(number, []).append((started, json.loads(prices_text)))
     runs = [run] if run is not None else [row[0] for row in store.select("SELECT id FROM runs ORDER BY id")]
     entries: list[LedgerEntry] = []
     for number in runs:
@@ -75,7 +74,7 @@ def ledger(store: RunStore, run: int | None = None, prices: Mapping[str, Price] 
 def _probes(store: RunStore, prices: Mapping[str, Price]) -> list[LedgerEntry]:
     """What finding out about models took, which belongs to no run, at the endpoint's price where there is no other."""
     entries: list[LedgerEntry] = []
-    for at, text in store.select("SELECT at, profile FROM profiles ORDER BY id") if store.has("profiles") else ():
+    for at, text in store.select("SELECT at, profile FROM profiles ORDER BY id"):
         profile = json.loads(text)
         known: dict[str, Price] = {profile["model"]: profile["price"]} if "output" in profile.get("price", {}) else {}
         price = price_of(profile["model"], {**known, **prices})
@@ -108,17 +107,14 @@ def ledger_rows(entries: list[LedgerEntry], by: str) -> list[dict[str, Any]]:
 def _entries(
     store: RunStore, run: int, sitting: int, started: float, end: float, prices: Mapping[str, Price]
 ) -> list[LedgerEntry]:
-    details, evidence = store.has("details"), store.has("evidence")
-    more = ["SUM(COALESCE(cached_tokens, 0))", "SUM(COALESCE(reasoning_tokens, 0))"] if details else ["0", "0"]
-    more += ["SUM(COALESCE(written_tokens, 0))", "SUM(cost)"] if evidence else ["0", "NULL"]
-    joins = "LEFT JOIN details ON details.key = calls.key " if details else ""
-    joins += "LEFT JOIN evidence ON evidence.key = calls.key " if evidence else ""
     when = "WHERE run = ? AND at >= ? AND at < ? GROUP BY context"
     calls = store.select(
         "SELECT body, calls.key IN (SELECT key FROM batched) AS in_batch, COUNT(*), SUM(prompt_tokens), "  # noqa: S608
-        f"SUM(completion_tokens), {', '.join(more)} FROM calls JOIN texts ON texts.id = context {joins}"
+        "SUM(completion_tokens), SUM(COALESCE(cached_tokens, 0)), SUM(COALESCE(reasoning_tokens, 0)), "
+        "SUM(COALESCE(written_tokens, 0)), SUM(cost) FROM calls JOIN texts ON texts.id = context "
+        "LEFT JOIN details ON details.key = calls.key LEFT JOIN evidence ON evidence.key = calls.key "
         # Where the endpoint says what a call cost, its tokens are not priced.
-        f"{when}, in_batch{', cost IS NULL' if evidence else ''}",
+        f"{when}, in_batch, cost IS NULL",
         (run, started, end),
     )
     failures = store.select(
@@ -169,8 +165,6 @@ class Serving:
 
 def servings(store: RunStore, run: int) -> list[Serving]:
     """What served a run, in the order in which it was first met; calls of which nothing was recorded have no row."""
-    if not store.has("evidence"):
-        return []
     rows = store.select(
         "SELECT c.body, f.body, scores IS NOT NULL AS scored, COUNT(*), MIN(at), MAX(at) FROM calls "
         "JOIN evidence ON evidence.key = calls.key JOIN texts c ON c.id = context JOIN texts f ON f.id = facts "

@@ -7,6 +7,7 @@ neither `kill -9` nor a power cut loses a finished call.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -61,7 +62,7 @@ class RunStore:
         self._temporary = _temporary
         self._open()
         # Replies of models that were probed are read with what was learned of their thinking.
-        for (profile,) in self.select("SELECT profile FROM profiles") if self.has("profiles") else ():
+        for (profile,) in self.select("SELECT profile FROM profiles"):
             if marks := json.loads(profile).get("marks"):
                 learn(*marks)
 
@@ -120,24 +121,15 @@ class RunStore:
 
     def details(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
         """Thinking, category, cached and reasoning tokens of those among these calls that have any of them."""
-        if not keys or not self.has("details"):
-            return {}
         columns = "key, thinking, category, cached_tokens, reasoning_tokens"
         rows = among(self.select, f"SELECT {columns} FROM details WHERE key IN ({{}})", keys)  # noqa: S608
         return {key: tuple(more) for key, *more in rows}
 
     def evidence(self, keys: Sequence[bytes]) -> dict[bytes, dict[str, Any]]:
         """How replies ended and what served them, of those among these calls of which it was recorded."""
-        if not keys or not self.has("evidence"):
-            return {}
         sql = "SELECT evidence.key, body, request, cost FROM evidence JOIN texts ON texts.id = facts "
         rows = among(self.select, f"{sql}WHERE evidence.key IN ({{}})", keys)
         return {k: {**json.loads(unpacked(body)), "request": id_, "cost": cost} for k, body, id_, cost in rows}
-
-    def has(self, table: str) -> bool:
-        """Whether the file has a table with rows; one that an older Vantage made and that is only read may not."""
-        there = self.select("SELECT 1 FROM sqlite_master WHERE name = ?", (table,))
-        return bool(there and self.select(f"SELECT 1 FROM {table} LIMIT 1"))  # noqa: S608
 
     def count(self) -> int:
         """How many replies there are."""
@@ -157,7 +149,9 @@ class RunStore:
     def _open(self) -> None:
         if self.read_only:
             if not self.path.is_file():
-                raise InputError("there is no run store here", file=self.path, remedy="name the file with --store")
+                raise InputError(
+                    "there is no run store here", file=self.path, remedy="name a store, or a corpus folder that has one"
+                )
             self._writer = None
             self._reader = self._looking()
             self.claims = Claims(self.path, None)
@@ -178,6 +172,7 @@ class RunStore:
             try:
                 connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?{mode}", uri=True, timeout=PATIENCE)
                 _check(connection, self.path)
+                _complete(connection)
             except sqlite3.OperationalError as error:
                 failed = error
                 continue
@@ -228,6 +223,15 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     _execute(connection, LATER + ("" if is_old else SCHEMA))
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _complete(connection: sqlite3.Connection) -> None:
+    """Gives a connection that cannot write the tables that an older file lacks; they are empty."""
+    connection.execute("PRAGMA temp_store = MEMORY")
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    for name, columns in re.findall(r"CREATE TABLE IF NOT EXISTS (\w+) ([^;]+);", LATER):
+        if name not in there:
+            connection.execute(f"CREATE TEMP TABLE {name} {columns}")
 
 
 def _execute(connection: sqlite3.Connection, statements: str) -> None:

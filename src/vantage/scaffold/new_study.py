@@ -40,7 +40,7 @@ def instrument_of(name: str, ask: str, answers: str) -> dict[str, Any]:
         options = [{"code": code, "label": label} for code, label in enumerate(labels)]
         scale, right, shown = {"level": "nominal", "options": options}, len(labels) - 1, labels[-1]
     else:
-        raise InputError(f"'{answers}' is no list of answers", remedy="write for example '1-7' or 'no, unsure, yes'")
+        raise InputError(f"'{answers}' is not a list of answers", remedy="write for example '1-7' or 'no, unsure, yes'")
     title = ask.rstrip("?. ")
     instruction = f"This is a check that you are reading: please choose “{shown}” here."
     return {
@@ -64,7 +64,7 @@ def new_study(folder: Path, corpus: Corpus, instrument: str | dict[str, Any], ra
     `instrument` is a bundled instrument otherwise. Nothing that is there is replaced.
     """
     if folder.exists():
-        raise InputError("there is such a folder already", file=folder, remedy="choose another one with --to")
+        raise InputError("the folder exists already", file=folder, remedy="choose another one with --to")
     own = isinstance(instrument, dict)
     asked = Instrument.from_document(instrument) if isinstance(instrument, dict) else Instrument.load(instrument)
     corpus.check_asked(asked)

@@ -22,7 +22,7 @@ def new_project(path: Path) -> list[Path]:
     """Writes a folder with an instrument, invented ratings, a study, and a file for collecting."""
     name = _name(path.name)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise InputError("there is something already", file=path, remedy="choose another name")
+        raise InputError("the file or folder exists already", file=path, remedy="choose another name")
 
     def prepare(folder: Path) -> None:
         for file in PROJECT:
@@ -55,7 +55,7 @@ def _yaml(path: Path) -> Path:
 
 def _put(path: Path, text: str) -> Path:
     if path.exists():
-        raise InputError("there is something already", file=path, remedy="choose another name")
+        raise InputError("the file or folder exists already", file=path, remedy="choose another name")
 
     def prepare(file: Path) -> None:
         file.write_text(text, encoding="utf-8")

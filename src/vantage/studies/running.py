@@ -7,9 +7,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
+from vantage.corpora import Corpus
 from vantage.corpora.disclosure import hidden, shown
+from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, VantageError
 from vantage.raters.models import nothing_sent
 from vantage.report.cells import counted
@@ -18,12 +20,10 @@ from vantage.report.overview import overview
 from vantage.report.parts import Result
 from vantage.report.record import Record, now, versions
 from vantage.runs.forecast import Forecast
+from vantage.runs.options import RunOptions
+from vantage.runs.plan import RunPlan
 from vantage.studies.base import O, Study, find
 from vantage.studies.execution import STORE, Context, Progress, stored_calls
-
-if TYPE_CHECKING:
-    from vantage.runs.options import RunOptions
-    from vantage.runs.plan import RunPlan
 
 C = TypeVar("C", bound=Context[Any])
 _IDENTITY: Final = ("study", "data", "models", "seed")
@@ -146,9 +146,9 @@ def preview(
             raise
         except Exception as error:
             raise InputError(
-                f"study '{chosen.name}' cannot be estimated, since it collects only with replies at hand "
+                f"study '{chosen.name}' cannot be estimated, since it collects only with existing replies "
                 f"({type(error).__name__}: {error})",
-                remedy="see docs/studies.md on what collect must bear",
+                remedy="see docs/studies.md on how collect is called",
             ) from error
     notes = [*context.forecast.notes, *([UNTRAINED] if context.trained else []), *context.warnings]
     if out is not None and (Path(out) / STORE).is_file():
@@ -220,9 +220,6 @@ def _finished(study: Study[Any], context: Context[Any]) -> Report:
 
 def _partial(folder: Path, record: Record) -> Report:
     """What can be shown of a run that was cut off: the judgments that were stored."""
-    from vantage.corpora import Corpus
-    from vantage.corpora.storage import is_corpus
-
     result = Result([])
     if is_corpus(folder / "corpus"):
         corpus = Corpus.read(folder / "corpus")
@@ -253,7 +250,7 @@ def _continues(folder: Path, record: Record) -> None:
             raise InputError(
                 f"the folder holds a run with {part} {_word(before.get(part))}, not {_word(after.get(part))}",
                 file=folder,
-                remedy="choose another folder, or the same options to go on with it",
+                remedy="choose another folder, or the same options to continue it",
             )
 
 

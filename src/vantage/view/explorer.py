@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -29,6 +30,8 @@ VIEWS: Final = ("overview", "spectrum", "items", "item", "raters", "rater", "com
 """What a page may ask for; each is a method of `Explorer`."""
 SIZE: Final = 50
 """Rows of a page."""
+CALLS: Final = 25
+"""Calls of a page."""
 LARGEST: Final = 500
 """Rows of a page at most, whoever asks over HTTP."""
 TEXT: Final = 400
@@ -261,14 +264,23 @@ class Explorer:
 
     def calls(self, item: str = "", rater: str = "", run: int | None = None, page: int = 0) -> dict[str, Any]:
         """Stored calls with prompt and reply: of an item, of a rater, of a run."""
-        from vantage.view.calls import stored_calls
+        from vantage.runs.export import calls as exported
+        from vantage.runs.store import RunStore, begun
 
         self.refresh()
-        stores = [one.store for one in self.opened if one.store is not None and one.store.is_file()]
-        calls, more = stored_calls(stores, item=item, rater=rater, run=run, page=page)
+
+        def matching() -> Iterator[dict[str, Any]]:
+            for path in [one.store for one in self.opened if one.store and one.store.is_file() and begun(one.store)]:
+                # Opened for reading each time, so that a run can go on meanwhile.
+                with RunStore(path, read_only=True) as store:
+                    every = exported(store, run=run, item=item or None)
+                    yield from (call for call in every if rater in ("", call["rater"]))
+
+        some = list(islice(matching(), page * CALLS, (page + 1) * CALLS + 1))
+        kept = [{k: v for k, v in call.items() if v is not None and k != "settings"} for call in some[:CALLS]]
         unsaid = {"messages": [], "reply": INSTEAD}
-        shown_calls = [{**call, **unsaid} if call.get("item") in self._hidden else call for call in calls]
-        return {"page": page, "more": more, "calls": shown_calls}
+        said = [{**call, **unsaid} if call.get("item") in self._hidden else call for call in kept]
+        return {"page": page, "more": len(some) > CALLS, "calls": said}
 
     def map(self, kind: str = "agreement", question: str = "", x: str = "", y: str = "") -> dict[str, Any]:
         """Raters by agreement, as points or as a heat map of every two; items by two questions."""

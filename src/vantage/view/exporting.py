@@ -50,7 +50,7 @@ def export(
     if file is not None:
         place = Path(file)
         if not place.parent.is_dir():
-            raise InputError("there is no such folder", file=place.parent, remedy="make it first")
+            raise InputError("there is no such folder", file=place.parent, remedy="create it first")
         place.write_text(text, "utf-8")
     return text
 

@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.variance.rater_quality import rater_quality
 from vantage.report import AnswerCounts, answer_places, answers_of
+from vantage.report.distributions import EVERYONE
 
 ANSWERS: Final = 200
 """How many answers of one rater are listed, those farthest from the others first."""
@@ -41,6 +43,9 @@ class RaterTable:
             raters = raters.join(quality.select(columns), on="rater", how="left", maintain_order="left")
         unknown = {"flags": pl.lit([], pl.List(pl.String)), **dict.fromkeys(NUMBERS, pl.lit(None, pl.Float64))}
         raters = raters.with_columns(**{name: value for name, value in unknown.items() if name not in raters.columns})
+        if question.scale.slides:
+            # Nobody moves a slider to the very same place.
+            raters = raters.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ("agreement", "top_share"))
         return cls(corpus, question, raters.with_columns(pl.col("kind").cast(pl.String)))
 
     def page(
@@ -68,10 +73,17 @@ class RaterTable:
         judged = self.corpus.judgments.filter(rater=rater, question=question.id)
         codes, labels, ticks = answers_of(question)
         given = judged["value"].drop_nulls().to_numpy()
-        use = np.bincount(answer_places(given, question, codes), minlength=len(codes)).tolist()
-        means = pl.DataFrame({"item": counts.items, "others": counts.means[:, 0] if counts.groups else np.nan})
-        rows = judged.join(means, on="item", how="left").join(self.corpus.items, on="item", how="left")
-        rows = rows.with_columns((pl.col("value") - pl.col("others").fill_nan(None)).alias("apart"))
+        use = np.bincount(answer_places(given, question, codes), minlength=len(codes))
+        # Whoever is counted among the others is taken out of them.
+        among = mine["kind"][0] in PEOPLE or counts.groups[0] == EVERYONE
+        among &= rater in set(self.corpus.included().raters["rater"])
+        every = pl.DataFrame({"item": counts.items, "all": counts.totals[:, 0], "n": counts.n[:, 0]})
+        rows = judged.with_columns(total=pl.col("value").fill_null(0.0), given=pl.col("value").is_not_null())
+        rows = rows.join(every, on="item", how="left").join(self.corpus.items, on="item", how="left")
+        left = pl.col("n") - pl.col("given").sum().over("item") * int(among)
+        total = pl.col("all") - pl.col("total").sum().over("item") * int(among)
+        rows = rows.with_columns(others=pl.when(left > 0).then(total / left))
+        rows = rows.with_columns((pl.col("value") - pl.col("others")).alias("apart"))
         rows = rows.sort(pl.col("apart").abs(), descending=True, nulls_last=True)
         shown = [name for name in LISTED if name in rows.columns]
         return {
@@ -79,8 +91,8 @@ class RaterTable:
             "question": question.id,
             "labels": labels,
             "ticks": ticks,
-            "use": use,
-            "others_use": counts.counts[:, 0, :].sum(axis=0).tolist() if counts.groups else [],
+            "use": use.tolist(),
+            "others_use": (counts.counts[:, 0, :].sum(axis=0) - use * among).tolist(),
             "total": len(rows),
             "listed": rows.select(shown).head(ANSWERS).fill_nan(None).to_dicts(),
         }

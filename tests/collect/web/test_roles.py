@@ -128,7 +128,7 @@ def test_a_researcher_who_is_removed_is_out_at_once(service: StudyService) -> No
 
 @pytest.mark.parametrize("name", ["Ann", "a b", "a:b", "-a", "a" * 33, "a.b", "ä", "rule", "researcher"])
 def test_names_are_plain(service: StudyService, name: str) -> None:
-    with pytest.raises(InputError, match="is no name"):
+    with pytest.raises(InputError, match="is not a name"):
         service.researchers.set_password(PASSWORD, name)
 
 

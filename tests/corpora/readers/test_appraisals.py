@@ -208,9 +208,9 @@ def test_emotions_of_covidet_are_counted(tmp_path: Path) -> None:
             {"responses_raw/alpaca.csv": table([reply("p1")])},
             "alpaca.csv: the file name does not say which model",
         ),
-        ({"posts": "[]"}, "test_anonymized-WITH_POSTS.json: this is no post with annotations"),
-        ({"posts": '{"0": {"Reddit ID": "p1"}}'}, "post '0': this is no post with annotations"),
-        ({"posts": '{"0": {"Annotations": {"a": [1]}}}'}, "post '0': this is no post with annotations"),
+        ({"posts": "[]"}, "test_anonymized-WITH_POSTS.json: this is not a post with annotations"),
+        ({"posts": '{"0": {"Reddit ID": "p1"}}'}, "post '0': this is not a post with annotations"),
+        ({"posts": '{"0": {"Annotations": {"a": [1]}}}'}, "post '0': this is not a post with annotations"),
         (
             {"posts": '{"0": {"Annotations"'},
             "test_anonymized-WITH_POSTS.json, row 1: the JSON ends too early",

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import zipfile
 from pathlib import Path
 
 import polars as pl
@@ -7,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import vantage
+from vantage.corpora.readers import files
 from vantage.corpora.readers.files import find, read_csv, read_json, read_jsonl, read_table
 from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
@@ -66,7 +70,7 @@ def test_blank_lines_are_passed_over_and_rows_keep_their_numbers(tmp_path: Path)
         ("t.csv", b"a,b\n", "a header but no rows"),
         ("t.csv", b"a,b\n1,2\n1,2,3\n", "row 3: there are 3 cells under 2 column names"),
         ("t.csv", b"a,a\n1,2\n", "two columns are named 'a'"),
-        ("t.csv", b"a,b\n1,caf\xe9\n", "row 2: the text is not UTF-8; name the encoding with --encoding"),
+        ("t.csv", b"a,b\n1,caf\xe9\n", "row 2: the text is not UTF-8; pass --encoding cp1252"),
         ("t.csv", b"a,caf\xe9\n1,2\n", "row 1: the text is not UTF-8"),
         ("t.json", b'[{"a": 1}, {"a"', "row 1: the JSON ends too early"),
         ("t.json", b'[{"a": 1},\n {"a": oops}]', "row 2: this is not JSON"),
@@ -146,3 +150,20 @@ def test_nothing_that_looks_like_csv_escapes_either(tmp_path: Path, text: str) -
 def test_json_readers_give_plain_data(tmp_path: Path) -> None:
     assert read_json(written(tmp_path, "a.json", b'\xef\xbb\xbf{"a": [1]}')) == {"a": [1]}
     assert list(read_jsonl(written(tmp_path, "a.jsonl", b'{"a": 1}\r\n\r\n{"a": 2}'))) == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.xlsx", "t.zip"])
+def test_a_file_that_unpacks_to_more_than_tables_do_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LARGE", 2**16)
+    path, zeros = tmp_path / name, b"item,rater,value\n" + b"0" * 20_000_000
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(zeros, 9))
+    else:
+        member = {"t.xlsx": "xl/worksheets/sheet1.xml", "t.zip": "c/items.parquet"}[name]
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            archive.writestr("c/corpus.yaml", "name: x")
+            archive.writestr(member, zeros)
+    with pytest.raises(InputError, match=r"unpacks to more than \d+ MiB.*unpack it yourself"):
+        vantage.read(path)

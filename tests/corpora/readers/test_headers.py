@@ -159,7 +159,7 @@ def test_a_column_without_two_names_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"item": ["a", "b"], "ann [x]": [1, 2], "bob [x]": [2, 2], "when": [3, 4]}).write_csv(
         tmp_path / "t.csv"
     )
-    with pytest.raises(InputError, match=r"column 'when' has not two names.*values"):
+    with pytest.raises(InputError, match=r"column 'when' does not have two names.*values"):
         vantage.read(tmp_path / "t.csv", item="item", columns="rater,question")
     made = vantage.read(tmp_path / "t.csv", item="item", columns="rater,question", values=["*]"])
     assert made.sizes == {"items": 2, "raters": 2, "judgments": 4}

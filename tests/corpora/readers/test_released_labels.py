@@ -67,7 +67,7 @@ def test_lines_that_are_no_comments(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"row 2.*not a text, numbers of emotions and an id"):
         load("goemotions", folder)
     (folder / "sentiment_mapping.json").write_text("[1]", "utf-8")
-    with pytest.raises(InputError, match="no mapping of emotions"):
+    with pytest.raises(InputError, match="not a mapping of emotions"):
         load("goemotions", folder)
 
 

@@ -227,7 +227,7 @@ def test_no_table_escapes_as_a_traceback(tmp_path: Path, rows: list[tuple[str, s
 
 def test_a_column_with_a_role_is_no_trait() -> None:
     frame = pl.DataFrame({"item": ["a", "a"], "rater": ["x", "y"], "value": [1, 2], "kind": ["person", "model"]})
-    with pytest.raises(InputError, match="'kind' is read as something else than a trait"):
+    with pytest.raises(InputError, match="'kind' is read as something other than a trait"):
         read(frame, traits=["kind"])
 
 

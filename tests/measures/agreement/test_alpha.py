@@ -328,7 +328,7 @@ def test_the_scale_decides_the_level() -> None:
         ({"level": "ordinary"}, "did you mean 'ordinal'"),
         ({"level": "ratio", "data": [[-1, 2], [1, 2]]}, "-1 is negative"),
         ({"level": "nominal", "distance": {(1, 2): 1.0}}, "a level and a distance"),
-        ({"distance": {(1, 2): 1.0}}, "does not know the value 3"),
+        ({"distance": {(1, 2): 1.0}}, "has no entry for the value 3"),
         ({"level": "nominal", "ci": "item"}, "did you mean 'items'"),
         ({"level": "nominal", "resamples": 0}, "0 resamples"),
         ({"level": "nominal", "confidence": 95}, "between 0 and 1"),

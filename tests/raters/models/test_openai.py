@@ -354,7 +354,7 @@ class TestScores:
     def test_options_that_a_sentence_may_begin_with_are_refused(self, make: Make, options: list[str]) -> None:
         with Endpoint(lambda _: Answer("x", logprobs={"In": -0.1, "no": -3.0})) as endpoint:
             model = make(endpoint)
-            with pytest.raises(ModelError, match="is no single digit or capital letter"):
+            with pytest.raises(ModelError, match="is not a single digit or capital letter"):
                 model.score([Request(QUESTION)], options)
 
     def test_the_beginning_of_a_sentence_is_no_option(self, make: Make) -> None:

@@ -17,9 +17,9 @@ import pytest
 from vantage.instruments import Question
 from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion, Passing
-from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, read_message
+from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, one_each, read_message
 from vantage.raters.models.dialects import DIALECTS, split_thinking
-from vantage.raters.models.evidence import ENDINGS
+from vantage.raters.models.evidence import ENDINGS, counts
 from vantage.raters.models.gemini import GeminiModel
 from vantage.scales import Scale
 
@@ -41,7 +41,7 @@ MARKS = [
     ("Here is my thought process: ", "\nHere is my response: "),
     ("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]\n"),
 ]
-UNDOCUMENTED = ["", None, "eos", "abandoned", "STOPPED", "repetition", "preempted", "done", "end", "tool_calls"]
+UNDOCUMENTED = ["", None, "finished", "abandoned", "STOPPED", "repetition", "preempted", "done", "end", "tool_calls"]
 INTERRUPTED = ["error", "abort", "insufficient_system_resource", "cancelled", "timeout"]
 ANSWERS = ["2", "**2**", "Answer: 2", "It is kind.\nAnswer: 2", '{"answer": 2}', "<answer>2</answer>"]
 OTHERWISE = [
@@ -141,6 +141,8 @@ def test_a_mark_that_no_dialect_knows_hides_the_answer() -> None:
     for text in ("<deep_thought>3</deep_thought>2", "[THOUGHTS]3 2", "<|reasoning_start|>3 2"):
         assert split_thinking(text).open, text
         assert read_reply(Completion(text), [TRUST], "")["trust"].rule == "unclosed-thinking"
+    for text in ("<ponder>Answer: 3", "<musing>\nMy rating is 3."):
+        assert read_reply(Completion(text), [TRUST], "", prose=True)["trust"].rule == "unclosed-thinking"
     for text in ("2", "It is <b>kind</b>: 2", '{"reason": "a [thoughtful] act", "answer": 2}', "x < y"):
         assert not split_thinking(text).open, text
     assert len(DIALECTS) >= 25
@@ -156,3 +158,33 @@ def test_evidence_is_read_from_every_protocol() -> None:
     assert (known.served, known.request_id, known.reason) == ("m", "c", "stop")
     assert _anthropic("2", "end_turn").request_id == "m"
     assert _responses("2", "completed").request_id == "r"
+
+
+@pytest.mark.parametrize(
+    ("usage", "cost"),
+    [
+        ({"cost": 0.0123}, 0.0123),
+        ({"cost": 0}, 0.0),
+        ({"cost": {"input_tokens_cost": 0.001, "total_cost": 0.004}}, 0.004),
+        ({"estimated_cost": 0.002}, 0.002),
+        ({"cost_in_usd_ticks": 37_756_000}, 0.0037756),
+        ({"cost": True}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_call_cost_is_taken_from_the_fields_of_every_provider(usage: dict[str, Any], cost: float | None) -> None:
+    assert counts({"usage": usage})["cost"] == (None if cost is None else pytest.approx(cost))
+
+
+def test_thinking_that_is_only_in_the_total_is_counted_once() -> None:
+    answer = {"choices": ["a", "b"], "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 41}}
+    assert counts(answer)["completion_tokens"] == 32
+    assert [counts(one)["completion_tokens"] for one in one_each(answer)] == [16, 16]
+
+
+def test_reasons_that_only_some_providers_document() -> None:
+    assert [_chat("2", reason).finish for reason in ("eos", "sensitive", "model_context_window_exceeded")] == [
+        "stop",
+        "filtered",
+        "length",
+    ]

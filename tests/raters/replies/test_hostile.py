@@ -112,7 +112,7 @@ CASES: list[tuple[Question, str, float | str | Unread | None]] = [
     (nine, "≥5", None),
     (nine, ">5", None),
     (nine, "<5", None),
-    (nine, "~5", 5),
+    (nine, "~5", Unread(5)),
     (nine, "5+", None),
     (nine, "5-6", None),
     (nine, "5 to 6", None),

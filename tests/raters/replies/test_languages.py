@@ -1,10 +1,14 @@
-"""Replies in twelve languages that no rule was written for.
+"""Replies in 48 languages that no rule was written for.
 
 They were written in the manner of models that no other file here has (in the asked form, with thinking, fences and
 reasons in the language; refusals; and prose with doubt, negation and second thoughts), and judged before the parser
 had read any of them. `asked` are replies in the form that prompts of Vantage ask for, `refusal` and `prose` are not.
 A rule for refusals came of the first file; none came of the second, which has four more languages and other dialects
-of thinking.
+of thinking. The third has ten more languages and the habits of newer models: every reply in the asked form was read at
+first, and no value came of prose, but six of seven refusals and seven of ten answer lines in the language of the reply
+went unread. The fourth looks for doubt and conditions in words that no list had: of 100 pieces of recorded prose, 36
+got a value at first (26 of 64 in one part, then 10 of 36 after lists were longer), so that a value now needs a remark
+behind it to be a reason, or English without doubt. `translated` is an answer line whose noun is not "Answer".
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion
 from vantage.scales import OptOut, Scale, show_code
 
-FILES = ("languages.tsv", "languages_second.tsv")
+FILES = ("languages.tsv", "languages_second.tsv", "languages_third.tsv", "languages_fourth.tsv")
 ROWS = [
     row | {"file": file}
     for file in FILES
@@ -41,6 +45,16 @@ LABELS = {
     "ko": ("부정", "중립", "긍정"),
     "nl": ("negatief", "neutraal", "positief"),
     "ru": ("отрицательный", "нейтральный", "положительный"),
+    "sv": ("negativ", "neutral", "positiv"),
+    "tr": ("olumsuz", "nötr", "olumlu"),
+    "ar": ("سلبي", "محايد", "إيجابي"),
+    "hi": ("नकारात्मक", "तटस्थ", "सकारात्मक"),
+    "cs": ("záporný", "neutrální", "kladný"),
+    "el": ("αρνητικό", "ουδέτερο", "θετικό"),
+    "id": ("negatif", "netral", "positif"),
+    "vi": ("tiêu cực", "trung lập", "tích cực"),
+    "uk": ("негативний", "нейтральний", "позитивний"),
+    "fi": ("kielteinen", "neutraali", "myönteinen"),
 }
 SCALES = {
     "t": Scale.points(-3, 3, anchors={-3: "not at all", 3: "very"}),
@@ -76,22 +90,38 @@ def verdicts(form: str, *, prose: bool) -> list[Counter[str]]:
 
 
 def test_replies_in_the_asked_form_are_read_and_none_is_invented() -> None:
-    # As at first reading; a three between guillemets is left unread.
-    assert verdicts("asked", prose=False) == [{"right": 205, "unread": 1}, {"right": 109}]
+    # As at first reading, but for "~4" in the last file, which was a 4; a three between guillemets is left unread.
+    assert verdicts("asked", prose=False) == [
+        {"right": 205, "unread": 1},
+        {"right": 109},
+        {"right": 125},
+        {"right": 25},
+    ]
+    assert verdicts("translated", prose=False)[2] == {"right": 10}
 
 
 def test_refusals_are_told_in_every_language() -> None:
     # At first reading only the English one was; a rule for the others came of it.
-    assert verdicts("refusal", prose=False) == [{"right": 8}, {"right": 5}]
+    assert verdicts("refusal", prose=False) == [{"right": 8}, {"right": 5}, {"right": 7}, {}]
 
 
 def test_nothing_is_read_strictly_from_prose() -> None:
-    assert verdicts("prose", prose=False) == [{"right": 77, "unread": 12}, {"right": 55, "unread": 11}]
+    assert verdicts("prose", prose=False) == [
+        {"right": 77, "unread": 12},
+        {"right": 55, "unread": 11},
+        {"right": 57, "unread": 2},
+        {"right": 101, "unread": 8},
+    ]
 
 
 def test_recorded_prose_is_read_where_nothing_casts_doubt_on_it() -> None:
-    # As at first reading: ten answers of 23, and no value of the 132 replies that give none.
-    assert verdicts("prose", prose=True) == [{"right": 81, "unread": 8}, {"right": 61, "unread": 5}]
+    # 18 answers of 34, and no value of the 289 replies that give none.
+    assert verdicts("prose", prose=True) == [
+        {"right": 81, "unread": 8},
+        {"right": 61, "unread": 5},
+        {"right": 59},
+        {"right": 106, "unread": 3},
+    ]
 
 
 @pytest.mark.parametrize("language", list(LABELS)[:8])

@@ -17,14 +17,14 @@ CHINESE = Question("q", "Q", "这段话的情感是什么?", Scale.labels("消�
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("Antwort: 5. Der Ton ist warm und die Worte sind höflich.", 5),
+        ("Antwort: 5. Der Ton ist warm und die Worte sind höflich.", Unread(5)),
         ("Bewertung: 5 von 7, denn der Ton ist freundlich.", Unread(5)),
         ("La note est mesurée.\nRéponse : 4", 4),
-        ("评分：6。这段话很友好。", 6),
+        ("评分：6。这段话很友好。", Unread(6)),
         ("答案是 6", Unread(6)),
         ("回答：6", 6),
         ("점수: 6", 6),
-        ("Antwort: 5. Man könnte auch 4 sagen, aber das ist nicht gemeint.", 5),
+        ("Antwort: 5. Man könnte auch 4 sagen, aber das ist nicht gemeint.", Unread(5)),
         ("5, eher als 4, weil der Ton nicht kalt ist.", None),
         ("Antwort: nicht 5, das ist zu hoch.", None),
         ("Das ist keine 5, der Text ist nicht freundlich.", None),

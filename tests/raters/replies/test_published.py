@@ -106,9 +106,9 @@ def test_the_sample_points_to_distinct_replies_of_every_model(cells: list[Record
 @pytest.mark.slow
 def test_the_checked_replies_are_read_as_meant(cells: list[Recorded]) -> None:
     # Prose is read only where nothing casts doubt on it, so that older rules read more: 648 of 650.
-    assert right("development", cells) == (359, 407)
+    assert right("development", cells) == (353, 407)
     assert right("held-out", cells) == (117, 128)
-    assert right("later", cells) == (95, 115)
+    assert right("later", cells) == (94, 115)
     read = {(cell.file, cell.post, cell.question): shown(cell.reply) for cell in cells}
     values = [(read[row["file"], row["post"], row["question"]], row["meant"]) for row in checked()]
     assert sum(value != meant for value, meant in values if value.isdigit()) == 1
@@ -156,13 +156,13 @@ def test_every_disagreement_with_the_published_cleaning_is_explained(cells: list
     found = Counter((cell.file.partition("_")[0], why) for cell in cells if (why := explanation(cell)))
     assert found == {
         ("alpaca-native", "number in a sentence"): 1,
-        ("dolly-v2-7b", "option named in words"): 68,
-        ("dolly-v2-7b", "number and NA or another option"): 282,
+        ("dolly-v2-7b", "option named in words"): 64,
+        ("dolly-v2-7b", "number and NA or another option"): 281,
         ("dolly-v2-7b", "number copied from the post"): 100,
         ("dolly-v2-7b", "number of the repeated prompt"): 28,
         ("dolly-v2-7b", "NA, then the repeated prompt or other numbers"): 10,
         ("dolly-v2-7b", "decimal cut off"): 56,
-        ("dolly-v2-7b", "number that is doubted or denied"): 19,
+        ("dolly-v2-7b", "number that is doubted or denied"): 46,
         ("dolly-v2-7b", "refusal that holds a number"): 4,
         ("dolly-v2-7b", "number in a sentence"): 55,
         ("dolly-v2-7b", "another place than the first number"): 2,
@@ -180,10 +180,10 @@ def test_statuses_are_as_frequent_as_reported(cells: list[Recorded]) -> None:
         ("chatgpt", "answered"): 5756,
         ("chatgpt", "not_mentioned"): 2,
         ("chatgpt", "unparsed"): 26,
-        ("dolly-v2-7b", "answered"): 2744,
+        ("dolly-v2-7b", "answered"): 2714,
         ("dolly-v2-7b", "not_mentioned"): 1228,
         ("dolly-v2-7b", "refused"): 67,
-        ("dolly-v2-7b", "unparsed"): 1745,
+        ("dolly-v2-7b", "unparsed"): 1775,
         ("flan-t5-xxl", "answered"): 4811,
         ("flan-t5-xxl", "not_mentioned"): 168,
         ("flan-t5-xxl", "refused"): 12,

@@ -49,9 +49,9 @@ def test_explanations_of_six_models_are_read_as_meant(data_dir: Path) -> None:
     # Explanations are prose, of which most is left unread today.
     # When each part was first read: 233 of 267 (13 invented), 130 of 135 (2), 90 of 96 (3), 72 of 73 (none).
     assert {part: counts["right"] for part, counts in found.items()} == {
-        "first": 166,
+        "first": 165,
         "second": 85,
-        "third": 66,
+        "third": 65,
         "fourth": 47,
     }
     # One of 571 explanations gets a value that it does not give.
@@ -71,10 +71,10 @@ def test_replies_of_a_model_that_was_never_taught_to_answer_are_read_as_meant() 
     # before. When each part was first read: 525 of 585 (37 invented), 550 of 584 (14), 314 of 320 (5), 247 of 259 (5);
     # the rules were mended after each. Where a reply can be read in two ways, both are right.
     assert read_as_meant("gemma.jsonl") == {
-        "fifth": (585, 523, 0),
-        "sixth": (584, 550, 1),
+        "fifth": (585, 522, 0),
+        "sixth": (584, 549, 1),
         "seventh": (320, 297, 0),
-        "eighth": (259, 240, 1),
+        "eighth": (259, 241, 0),
     }
 
 

@@ -12,7 +12,7 @@ from tests.raters.trained.tiny import corpus, tiny_encoder
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.examples import Rows
 from vantage.raters.trained.gradients import LIKE, Gradients
-from vantage.raters.trained.pairs import PAIR_METHODS, fit_pairs
+from vantage.raters.trained.pairs import PAIR_METHODS
 
 pytestmark = needs_torch
 
@@ -27,7 +27,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
 def trained(method: str, tiny: str, **settings: Any) -> TrainedRater:
     if method == "texts":
         return fit(corpus(40), ["q0"], kind="encoder", model=tiny, **settings)
-    return fit_pairs(parted(), method, model=tiny, forget=0.0, **settings)
+    return fit(parted(), kind=method, model=tiny, forget=0.0, **settings)
 
 
 @pytest.mark.parametrize("method", ["texts", "baseline", "tokens", "embeddings", "heads"])

@@ -19,7 +19,7 @@ from vantage.perspective import evaluate, split, stood_for
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.encoder_settings import PairSettings
 from vantage.raters.trained.examples import Instances
-from vantage.raters.trained.pairs import PAIR_METHODS, fit_pairs
+from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.raters.trained.people import People, fit_offsets, moved, profiles_of
 
 LIGHT = [name for name, method in PAIR_METHODS.items() if not method.torch]
@@ -35,7 +35,7 @@ def f1(rater: TrainedRater, level: Any = "global") -> float:
 @pytest.mark.parametrize("method", LIGHT)
 def test_every_light_method_judges_all_test_pairs_and_is_the_same_after_saving(method: str, tmp_path: Path) -> None:
     parts = parted("test")
-    rater = fit_pairs(parts, method, seed=1)
+    rater = fit(parts, kind=method, seed=1)
     judged = rater.judge()
     assert (
         judged.select("item", "rater")
@@ -43,7 +43,7 @@ def test_every_light_method_judges_all_test_pairs_and_is_the_same_after_saving(m
         .equals(parts.test.select("item", "rater").sort("item", "rater"))
     )
     assert np.allclose(judged["probabilities"].list.sum().to_numpy(), 1)
-    assert judged.equals(fit_pairs(parts, method, seed=1).judge())
+    assert judged.equals(fit(parts, kind=method, seed=1).judge())
     rater.save(tmp_path / "saved")
     assert TrainedRater.load(tmp_path / "saved", parts).judge().equals(judged)
     assert TrainedRater.load(tmp_path / "saved").judge(parts).equals(judged)
@@ -59,7 +59,7 @@ def test_every_light_method_judges_all_test_pairs_and_is_the_same_after_saving(m
 
 def test_traits_are_used_for_users_never_met_and_a_blind_rater_cannot_follow() -> None:
     parts = parted()
-    aware, blind = fit_pairs(parts, "tfidf-users"), fit_pairs(parts, "tfidf")
+    aware, blind = fit(parts, kind="tfidf-users"), fit(parts, kind="tfidf")
     assert f1(aware) > 0.9
     assert f1(blind) < 0.7
     aware.judge()
@@ -111,15 +111,15 @@ def test_ids_tell_users_and_values_apart(profiles: dict[str, Any]) -> None:
 
 def test_majorities_fall_back_step_by_step_and_say_so() -> None:
     parts = parted()
-    text = fit_pairs(parts, "text-majority")
+    text = fit(parts, kind="text-majority")
     assert text.judge()["value"].n_unique() == 1
     assert text.notes[-1].startswith(f"{len(parts.test)} of {len(parts.test)} pairs are on texts that nobody judged")
-    extended = fit_pairs(parted(extended=True), "text-majority")
+    extended = fit(parted(extended=True), kind="text-majority")
     assert extended.judge()["value"].n_unique() == 2
-    user = fit_pairs(parts, "user-majority")
+    user = fit(parts, kind="user-majority")
     user.judge()
     assert user.notes == ["2 of 2 users gave no label beforehand; they get that of the people most alike in traits."]
-    adapted = fit_pairs(parted("test", users="unnamed", stratify=None), "user-majority")
+    adapted = fit(parted("test", users="unnamed", stratify=None), kind="user-majority")
     own = adapted.split.adaptation  # type: ignore[union-attr]
     judged = adapted.judge().filter(pl.col("rater").is_in(own["rater"].to_list()))
     usual = own.group_by("rater").agg(pl.col("value").mean())
@@ -129,13 +129,13 @@ def test_majorities_fall_back_step_by_step_and_say_so() -> None:
 
 
 def test_labels_given_beforehand_move_a_user_and_only_this_one() -> None:
-    base = fit_pairs(parted(), "tfidf-users")
-    met = fit_pairs(parted("test"), "tfidf-users")
+    base = fit(parted(), kind="tfidf-users")
+    met = fit(parted("test"), kind="tfidf-users")
     assert set(met.offsets) == set(met.split.adaptation["rater"])  # type: ignore[union-attr]
     assert not base.offsets
     assert any("move what is predicted" in note for note in met.notes)
     assert not base.judge()["probabilities"].equals(met.judge()["probabilities"])
-    blind = fit_pairs(parted("test"), "tfidf")
+    blind = fit(parted("test"), kind="tfidf")
     assert any("not used" in note for note in blind.notes)
 
 
@@ -166,7 +166,7 @@ def test_held_out_texts_are_in_no_pair_that_is_learned() -> None:
 
 def test_judgments_stand_for_users_in_a_corpus() -> None:
     parts = parted()
-    rater = fit_pairs(parts, "tfidf-users", name="reader")
+    rater = fit(parts, kind="tfidf-users", name="reader")
     judged = rater.judge()
     rows = rater.rows(judged["rater"])
     told = judged.with_columns(pl.col("rater").map_elements(rater.as_rater, return_dtype=pl.String))
@@ -188,12 +188,18 @@ def test_judgments_stand_for_users_in_a_corpus() -> None:
 )
 def test_what_does_not_exist_is_named(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        fit_pairs(parted(), **{"kind": "tfidf-users", **change})
+        fit(parted(), **{"kind": "tfidf-users", **change})
 
 
 def test_splits_that_cannot_be_learned_from_are_refused() -> None:
     with pytest.raises(InputError, match="no trait is known of unnamed users"):
-        fit_pairs(parted("train", users="unnamed"), "tfidf-users", traits=["side"])
+        fit(parted("train", users="unnamed"), kind="tfidf-users", traits=["side"])
+    with pytest.raises(InputError, match="the split says what is learned, and not target"):
+        fit(parted(), kind="tfidf", target="mean")
+    with pytest.raises(InputError, match="no kind of trained rater 'tokens' of texts; it judges pairs; pass a split"):
+        fit(planted(), kind="tokens")
+    with pytest.raises(InputError, match="of the users of a corpus no trait is told"):
+        fit(planted(), kind="ridge", traits=["side"])
     corpus = planted()
     same = vantage.Corpus(
         corpus.items,
@@ -203,16 +209,16 @@ def test_splits_that_cannot_be_learned_from_are_refused() -> None:
     )
     parts = split(same, adaptation_items=1, test_texts=0.3)
     with pytest.raises(InputError, match="every answer to question 'seen' is 1"):
-        fit_pairs(parts, "tfidf")
+        fit(parts, kind="tfidf")
     with pytest.raises(InputError, match="the same country"):
-        fit_pairs(parts, "user-majority", traits=["country"])
-    rater = fit_pairs(parts, "majority")
+        fit(parts, kind="user-majority", traits=["country"])
+    rater = fit(parts, kind="majority")
     assert rater.notes == ["No training pair has the label 'no'; it is never predicted."]
     assert rater.judge()["value"].unique().to_list() == [1.0]
 
 
 def test_pairs_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    rater = fit_pairs(parted(), "tfidf-users", strengths=(1.0,))
+    rater = fit(parted(), kind="tfidf-users", strengths=(1.0,))
     assert rater.judge(pl.DataFrame(schema={"item": pl.String, "rater": pl.String})).is_empty()
     for pairs, sentence in [
         ({"item": ["t0"]}, "no column 'rater'"),
@@ -256,9 +262,9 @@ def test_pairs_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_without_torch_the_light_methods_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vantage.raters.trained.pairs.find_spec", lambda name: None)
     with pytest.raises(
-        InputError, match=r"needs the packages torch and transformers; pip install vantage-raters\[local\]"
+        InputError, match=r"needs the packages torch and transformers; pip install 'vantage-raters\[local\]'"
     ) as told:
-        fit_pairs(parted(), "tokens")
+        fit(parted(), kind="tokens")
     assert "tfidf-users" in str(told.value)
 
 
@@ -274,6 +280,6 @@ def test_settings_with_which_pairs_cannot_be_learned_are_refused() -> None:
 def test_text_majority_is_the_reference_one_on_published_labels(data_dir: Path) -> None:
     corpus = vantage.read(data_dir / "lewidi/2023/HS-Brexit", "hs-brexit", groups="hub")
     parts = split(corpus, question="hate-speech", method="perseval-dense", stratify="group", extended=True)
-    found = evaluate(fit_pairs(parts, "text-majority").judge(), parts, resamples=0, undefined="reference")
+    found = evaluate(fit(parts, kind="text-majority").judge(), parts, resamples=0, undefined="reference")
     values = [found.f1("global", "yes"), found.f1("user", "yes"), found.f1("text", "yes"), found.f1("global")]
     assert np.round(np.array(values, dtype=float), 3).tolist() == [0.361, 0.396, 0.153, 0.643]

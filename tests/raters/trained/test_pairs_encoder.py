@@ -16,10 +16,9 @@ from tests.raters.trained.planted import parted
 from tests.raters.trained.tiny import tiny_encoder
 from vantage import InputError
 from vantage.perspective import evaluate
+from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.network import build
-from vantage.raters.trained.pairs import fit_pairs
 from vantage.raters.trained.people import People
-from vantage.raters.trained.rater import TrainedRater
 
 pytestmark = needs_torch
 
@@ -46,7 +45,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def blind(tiny: str) -> float:
-    return f1(fit_pairs(parted(), "baseline", model=tiny, **QUICK))
+    return f1(fit(parted(), kind="baseline", model=tiny, **QUICK))
 
 
 def f1(rater: TrainedRater) -> float:
@@ -59,7 +58,7 @@ def f1(rater: TrainedRater) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["tokens", "embeddings", "heads"])
 def test_strangers_are_judged_by_their_traits_and_better_than_blindly(tiny: str, blind: float, method: str) -> None:
-    rater = fit_pairs(parted(), method, traits=["side"], model=tiny, **QUICK)
+    rater = fit(parted(), kind=method, traits=["side"], model=tiny, **QUICK)
     assert f1(rater) > max(0.8, blind + 0.2)
     assert rater.notes == ["2 of 2 users are not in training: judged by side."]
     assert blind < 0.7
@@ -69,11 +68,11 @@ def test_strangers_are_judged_by_their_traits_and_better_than_blindly(tiny: str,
 @pytest.mark.parametrize("method", ["baseline", "tokens", "embeddings", "heads"])
 def test_the_same_seed_gives_the_same_rater_and_saving_changes_nothing(tiny: str, method: str, tmp_path: Path) -> None:
     parts = parted("train")
-    rater = fit_pairs(parts, method, model=tiny, **SHORT, seed=3)
+    rater = fit(parts, kind=method, model=tiny, **SHORT, seed=3)
     judged = rater.judge()
-    assert judged.equals(fit_pairs(parts, method, model=tiny, **SHORT, seed=3).judge())
+    assert judged.equals(fit(parts, kind=method, model=tiny, **SHORT, seed=3).judge())
     if method == "heads":
-        other = fit_pairs(parts, method, model=tiny, **SHORT, seed=4).judge()
+        other = fit(parts, kind=method, model=tiny, **SHORT, seed=4).judge()
         assert not judged["probabilities"].equals(other["probabilities"])
     rater.save(tmp_path / "saved")
     loaded = TrainedRater.load(tmp_path / "saved", parts)
@@ -89,19 +88,19 @@ def test_the_same_seed_gives_the_same_rater_and_saving_changes_nothing(tiny: str
 
 def test_a_training_that_was_cut_off_goes_on_where_it_stopped(tiny: str, tmp_path: Path) -> None:
     parts, how = parted(), {**SHORT, "epochs": 3, "members": 2}
-    whole = fit_pairs(parts, "embeddings", model=tiny, **how)
+    whole = fit(parts, kind="embeddings", model=tiny, **how)
 
     def interrupt(done: int, total: int) -> None:
         if done == 6:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit_pairs(parts, "embeddings", model=tiny, **how, checkpoints=tmp_path, progress=interrupt)
+        fit(parts, kind="embeddings", model=tiny, **how, checkpoints=tmp_path, progress=interrupt)
     assert (tmp_path / "member-1.safetensors").exists()
     steps: list[tuple[int, int]] = []
-    resumed = fit_pairs(
+    resumed = fit(
         parts,
-        "embeddings",
+        kind="embeddings",
         model=tiny,
         **how,
         checkpoints=tmp_path,
@@ -113,11 +112,11 @@ def test_a_training_that_was_cut_off_goes_on_where_it_stopped(tiny: str, tmp_pat
     shares = [rater.judge()["probabilities"].list.first().to_numpy() for rater in (whole, resumed)]
     assert np.allclose(shares[0], shares[1], atol=1e-6)
     with pytest.raises(InputError, match="another training"):
-        fit_pairs(parts, "tokens", model=tiny, **how, checkpoints=tmp_path)
+        fit(parts, kind="tokens", model=tiny, **how, checkpoints=tmp_path)
 
 
 def test_weights_of_other_people_are_refused(tiny: str, tmp_path: Path) -> None:
-    rater = fit_pairs(parted(), "heads", model=tiny, **SHORT)
+    rater = fit(parted(), kind="heads", model=tiny, **SHORT)
     rater.save(tmp_path / "one")
     file = tmp_path / "one" / "rater.json"
     told = json.loads(file.read_text("utf-8"))
@@ -132,7 +131,7 @@ def test_weights_of_other_people_are_refused(tiny: str, tmp_path: Path) -> None:
 
 def test_long_texts_leave_room_for_the_tokens_of_people_and_are_counted(tiny: str) -> None:
     parts = parted()
-    rater = fit_pairs(parts, "tokens", model=tiny, **SHORT)
+    rater = fit(parts, kind="tokens", model=tiny, **SHORT)
     items = parts.corpus.items.with_columns(pl.lit("kind " * 100).alias("text"))
     corpus = type(parts.corpus)(items, parts.corpus.raters, parts.corpus.judgments, parts.corpus.instruments)
     judged = rater.judge(parts.test, corpus=corpus)
@@ -143,11 +142,11 @@ def test_long_texts_leave_room_for_the_tokens_of_people_and_are_counted(tiny: st
 def test_labels_given_beforehand_move_what_an_encoder_predicts_and_need_no_second_training(
     tiny: str, tmp_path: Path
 ) -> None:
-    plain = fit_pairs(parted(), "heads", model=tiny, **SHORT, checkpoints=tmp_path)
+    plain = fit(parted(), kind="heads", model=tiny, **SHORT, checkpoints=tmp_path)
     steps: list[tuple[int, int]] = []
-    met = fit_pairs(
+    met = fit(
         parted("test"),
-        "heads",
+        kind="heads",
         model=tiny,
         **SHORT,
         checkpoints=tmp_path,
@@ -197,6 +196,6 @@ def test_the_embedded_encoder_learns_pairs_offline() -> None:
         minilm_folder()
     except ModelError as error:
         pytest.skip(str(error))
-    rater = fit_pairs(parted(texts=60), "heads", traits=["side"], epochs=2, device="cpu", batch=4)
+    rater = fit(parted(texts=60), kind="heads", traits=["side"], epochs=2, device="cpu", batch=4)
     assert rater.id == "heads:minilm"
     assert f1(rater) > 0.8

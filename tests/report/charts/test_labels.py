@@ -57,3 +57,13 @@ def test_labels_at_one_place_are_spread() -> None:
     figure.draw_without_rendering()
     found = [tuple(Text.get_window_extent(text).extents) for text in figure.axes[0].texts]
     assert overlapping(found) == 0
+
+
+def test_the_label_of_the_axis_heads_the_legend_so_that_they_do_not_overlap() -> None:
+    frame = pl.DataFrame({"q": ["a", "a", "b", "b"], "model": ["x", "y", "x", "y"], "estimate": [0.1, 0.2, 0.3, 0.4]})
+    how = {"category": "q", "series": "model", "label": "score"}
+    figure = draw("points", frame, how)
+    assert [one.get_title().get_text() for one in figure.legends] == ["score"]
+    assert not figure.texts
+    alone = draw("points", frame.filter(model="x"), how)
+    assert ([text.get_text() for text in alone.texts], alone.legends) == (["score"], [])

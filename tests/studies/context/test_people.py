@@ -8,6 +8,7 @@ import pytest
 from tests.report.truth import claims
 from tests.studies.context.judged import analysed, table
 from vantage import Corpus, Instrument
+from vantage.report.parts import Result
 from vantage.studies.context import models
 from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
 
@@ -38,14 +39,20 @@ def analysis(corpus: Corpus) -> ContextAnalysis:
     return ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", methods="length", resamples=50))
 
 
-def by_condition(corpus: Corpus) -> pl.DataFrame:
-    return table(analysed(corpus), "people")
+@pytest.fixture(scope="module")
+def found() -> Result:
+    """The report on the three annotators, which takes a second."""
+    return analysed(asked())
 
 
-def test_context_is_set_beside_no_context() -> None:
-    found = by_condition(asked())
-    assert found["condition"].to_list() == ["static", "context"]
-    static, context = found.rows(named=True)
+def by_condition(found: Result) -> pl.DataFrame:
+    return table(found, "people")
+
+
+def test_context_is_set_beside_no_context(found: Result) -> None:
+    rows = by_condition(found)
+    assert rows["condition"].to_list() == ["static", "context"]
+    static, context = rows.rows(named=True)
     assert static["ambiguity"] == pytest.approx(1 / 3)
     assert context["ambiguity"] == 0
     assert context["alpha"] == pytest.approx(1.0)
@@ -63,33 +70,31 @@ def test_fewer_ambiguous_answers_alone_raise_the_first_f1_only() -> None:
         pl.lit("static").alias("condition"),
     )
     both = Corpus(corpus.items, corpus.raters, pl.concat([half.cast(right.schema), right]), corpus.instruments)
-    static, context = by_condition(both).rows(named=True)
+    static, context = by_condition(analysed(both)).rows(named=True)
     assert static["f1_decided"] == context["f1_decided"] == pytest.approx(1.0)
     assert static["f1"] < context["f1"]
 
 
-def test_single_annotators_have_their_own_f1_and_seats_have_none() -> None:
-    found = table(analysed(asked()), "annotators")
-    static = dict(found.filter(condition="static").select("rater", "estimate").iter_rows())
+def test_single_annotators_have_their_own_f1_and_seats_have_none(found: Result) -> None:
+    rows = table(found, "annotators")
+    static = dict(rows.filter(condition="static").select("rater", "estimate").iter_rows())
     assert static["p0"] < static["p1"]
-    assert set(found.filter(condition="context")["estimate"]) == {1.0}
-    assert found["low"].null_count() == 0
+    assert set(rows.filter(condition="context")["estimate"]) == {1.0}
+    assert rows["low"].null_count() == 0
     seats = analysed(asked("slot"))
     assert "annotators" not in [one.name for one in seats.tables]
     facts = models.summary(analysis(asked("slot"))).facts
     assert (facts["annotators"], facts["seats"]) == (None, 3)
 
 
-def test_the_figure_has_a_row_for_each_number_and_condition() -> None:
-    found = analysed(asked())
+def test_the_figure_has_a_row_for_each_number_and_condition(found: Result) -> None:
     (drawn,) = [one for one in found.figures if one.name == "before-after"]
     row = drawn.data.filter(category="sarcasm: F1, decided answers", condition="context")
     assert row["estimate"].to_list() == table(found, "people").filter(condition="context")["f1_decided"].to_list()
     assert len(drawn.data) == 8
 
 
-def test_the_change_of_doubt_is_that_of_the_same_items() -> None:
-    found = analysed(asked())
+def test_the_change_of_doubt_is_that_of_the_same_items(found: Result) -> None:
     row = table(found, "summary").row(0, named=True)
     assert row["items"] == 12
     assert row["doubt_context"] == 0
@@ -98,13 +103,13 @@ def test_the_change_of_doubt_is_that_of_the_same_items() -> None:
     assert any(text.startswith("Context lowers people's doubt at sarcasm") for text in claims(found))
 
 
-def test_context_that_divides_people_turns_the_sentence_round() -> None:
+def test_context_that_divides_people_turns_the_sentence_round(found: Result) -> None:
     corpus = asked()
     other = {"static": "context", "context": "static"}
     turned = corpus.judgments.with_columns(pl.col("condition").cast(pl.String).replace(other))
-    found = analysed(Corpus(corpus.items, corpus.raters, turned, corpus.instruments))
-    assert any(text.startswith("Context raises people's doubt at sarcasm") for text in claims(found))
-    assert table(found, "summary")["change"][0] == pytest.approx(-table(analysed(corpus), "summary")["change"][0])
+    other_way = analysed(Corpus(corpus.items, corpus.raters, turned, corpus.instruments))
+    assert any(text.startswith("Context raises people's doubt at sarcasm") for text in claims(other_way))
+    assert table(other_way, "summary")["change"][0] == pytest.approx(-table(found, "summary")["change"][0])
 
 
 def test_nobody_leaves_no_section_and_answers_without_context_say_so() -> None:

@@ -77,7 +77,7 @@ def test_roles_that_are_left_open_fall_to_the_main_model_with_its_settings() -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"judge": "openai:x http://here"}, "'http://here' is no setting of openai:x"),
+        ({"judge": "openai:x http://here"}, "'http://here' is not a setting of openai:x"),
         ({"judge": "openai:x, openai:x"}, "named twice for one role"),
         ({"writer": "openai:x, openai:y"}, "2 models are named for the role writer"),
     ],

@@ -65,7 +65,7 @@ def test_a_corpus_folder_brings_its_votes(tmp_path: Path) -> None:
 
 
 def test_labels_that_do_not_match_the_instrument_are_named_with_their_row(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"abortion-stance\.csv, row 2, column 'label': 'maybe' is no answer"):
+    with pytest.raises(InputError, match=r"abortion-stance\.csv, row 2, column 'label': 'maybe' is not an answer"):
         read_task(written(tmp_path, "abortion-stance", "text,label\nx,against\ny,maybe\n"), TASKS["abortion-stance"])
 
 

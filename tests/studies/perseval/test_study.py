@@ -12,7 +12,7 @@ from tests.raters.models.endpoint import Endpoint
 from tests.report.truth import check_all, check_intervals, findings
 from tests.studies.perseval.made import corpus, write
 from vantage import Corpus, InputError, Instrument, Scale
-from vantage.raters.trained import pairs
+from vantage.raters.trained import fit
 from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.studies import run
 from vantage.studies.perseval import study
@@ -157,24 +157,24 @@ def test_finished_cells_are_read_back(
     options = {**LIGHT, "methods": "majority,user-majority", "resamples": 0}
     fitted: list[str] = []
 
-    def counted(split: Any, method: str, **more: Any) -> Any:
+    def counted(split: Any, kind: str, **more: Any) -> Any:
         if len(fitted) == 4:
             raise KeyboardInterrupt
-        fitted.append(method)
-        return pairs.fit_pairs(split, method, **more)
+        fitted.append(kind)
+        return fit(split, kind=kind, **more)
 
-    monkeypatch.setattr(study, "fit_pairs", counted)
+    monkeypatch.setattr(study, "fit", counted)
     with pytest.raises(KeyboardInterrupt):
         run("perseval", data=folder, out=tmp_path / "out", **options)
     left = Corpus.read(tmp_path / "out" / "corpus").raters.filter(kind="trained")
     assert (left["model"].n_unique(), left.n_unique(["model", "style"])) == (2, 4)
     fitted_again: list[str] = []
 
-    def more(split: Any, method: str, **options: Any) -> Any:
-        fitted_again.append(method)
-        return pairs.fit_pairs(split, method, **options)
+    def more(split: Any, kind: str, **options: Any) -> Any:
+        fitted_again.append(kind)
+        return fit(split, kind=kind, **options)
 
-    monkeypatch.setattr(study, "fit_pairs", more)
+    monkeypatch.setattr(study, "fit", more)
     again = run("perseval", data=folder, out=tmp_path / "out", **options)
     assert "majority" not in fitted_again
     first = table(report[0], "scores-made").filter(rater="user-majority").select("global", "user", "text")
@@ -183,19 +183,19 @@ def test_finished_cells_are_read_back(
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr(study, "fit_pairs", never)
+    monkeypatch.setattr(study, "fit", never)
     run("perseval", data=folder, out=tmp_path / "out", **options)
 
 
 def test_without_torch_the_light_raters_run_and_the_report_says_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(split: Any, method: str, **more: Any) -> Any:
-        if PAIR_METHODS[method].torch:
-            raise InputError(f"the method '{method}' needs torch, which is not installed", remedy="install it")
-        return pairs.fit_pairs(split, method, **more)
+    def missing(split: Any, kind: str, **more: Any) -> Any:
+        if PAIR_METHODS[kind].torch:
+            raise InputError(f"the method '{kind}' needs torch, which is not installed", remedy="install it")
+        return fit(split, kind=kind, **more)
 
-    monkeypatch.setattr(study, "fit_pairs", missing)
+    monkeypatch.setattr(study, "fit", missing)
     told = run("perseval", data=folder, methods="majority,baseline,tokens", quick=True, resamples=0)
     assert any("No encoder was trained: The method 'baseline' needs torch" in text for text in told.result.warnings)
     assert set(table(told, "scores-made")["rater"]) == {"majority"}
@@ -342,7 +342,7 @@ def test_models_are_prompted_with_nothing_a_trait_or_a_history(
         ({"corpus": "mp"}, "corpus 'mp' is not here"),
         ({"scoring": "maybe"}, "scoring 'maybe' is not known"),
         ({"draw": "lots"}, "draw 'lots' is not known"),
-        ({"threshold": 2.0}, "a threshold of 2.0 is no F1"),
+        ({"threshold": 2.0}, "a threshold of 2.0 is not an F1 score"),
         ({"texts": -1}, "cannot be negative"),
     ],
 )

@@ -52,7 +52,7 @@ def claimed(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> Mapp
 
     def guessed(seed: int) -> Result:
         rng = np.random.default_rng(10_000 + seed)
-        monkeypatch.setattr(study, "fit_pairs", lambda split, *_, **__: Guessing(split, rng))
+        monkeypatch.setattr(study, "fit", lambda split, **_: Guessing(split, rng))
         return studied(write(folder / str(seed), people=60, seed=seed, noise=True), resamples=100)
 
     return claiming(guessed, seeds)

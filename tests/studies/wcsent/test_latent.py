@@ -87,7 +87,7 @@ def test_kinds_of_targets_and_opposed_questions_are_found() -> None:
     analysis = WarmthAnalysis(Corpus(items, corpus.raters, judged, corpus.instruments), WcsentOptions())
     rows = properties(analysis).filter(versus="clearest difference")
     trust, competence = (rows.filter(question=question).row(0, named=True) for question in TWO)
-    assert (trust["term"], trust["higher"], trust["lower"]) == ("kind of target", "group", "person")
+    assert (trust["term"], trust["higher"], trust["lower"]) == ("kind of target", "groups", "persons")
     assert trust["difference_low"] > 1
     assert competence["p"] > 0.01
     opposed = divergent(analysis)

@@ -210,7 +210,7 @@ def test_without_torch_the_study_goes_on_and_says_what_is_missing(
     release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(module: str, extra: str) -> Any:
-        raise ModelError(f"The package '{module}' is not installed; pip install vantage-raters[{extra}].")
+        raise ModelError(f"The package '{module}' is not installed; pip install 'vantage-raters[{extra}]'.")
 
     monkeypatch.setattr("vantage.raters.trained.encoder.require", missing)
     told = run("wcsent", data=release, probe="none")

@@ -89,6 +89,7 @@ def _drawn(
         action=step.kind,
         draft=form.place,
         left=step.left,
+        share=step.share,
         form=visit.site.signer.sign_form(participant.id, form.place),
     )
 

@@ -261,6 +261,7 @@ def guidelines(visit: Visit) -> Response:
         guide=visit.site.guide_of(guide, participant.number, visit.language),
         form=visit.site.signer.sign_form(participant.id, f"guidelines/{guide.number}") if reading else None,
         left=step.left if reading else None,
+        share=step.share if reading else None,
         continue_link=continue_link(visit, participant),
     )
 

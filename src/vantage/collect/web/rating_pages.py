@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 
 from vantage.collect import evidence
 from vantage.collect.languages import sentence
-from vantage.collect.submissions import page_number
-from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
+from vantage.collect.submissions import group_number, page_number
+from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels, prose
 from vantage.collect.web.participant_pages import keep_draft, path
@@ -43,11 +43,10 @@ def submit(visit: Visit) -> Response:
     site, position = visit.site, visit.request.path_params["position"]
     given = {key: values[-1] for key, values in visit.form.items()}
     token = site.signer.check_form(visit.field("form_token"), participant.id)
-    name, _, group = token.page.rpartition("/") if token else ("", "", "")
-    if token is None or name != f"item/{position}":
+    if token is None or token.page != f"item/{position}":
         page = _page(visit, participant)
         return _item(visit, page, given, {}, _token(visit, participant, page), EXPIRED)
-    questions, _ = site.study.shown(int(group), participant.number, page_number(token.view))
+    questions, _ = site.study.shown(group_number(token.view), participant.number, page_number(token.view))
     answers = forms.read(questions, given)
     try:
         counts = evidence.read(given.get("evidence", ""))
@@ -60,7 +59,9 @@ def submit(visit: Visit) -> Response:
         return _item(visit, page, given, errors, _token(visit, participant, page, token))
     if done.late:
         raise PageError(409, sentence("The time for this page is over"), LATE)
-    return visit.redirect(_next(done.position, done.step))
+    # The next page, also for participants who went back; after the last one, the review.
+    further = done.step.kind == "item" and done.position < done.step.position
+    return visit.redirect(f"/item/{done.position + 1}" if further else path(done.step))
 
 
 def draft(visit: Visit) -> Response:
@@ -81,12 +82,9 @@ def _page(visit: Visit, participant: Participant) -> ItemPage:
 
 
 def _token(visit: Visit, participant: Participant, page: ItemPage, earlier: FormToken | None = None) -> str:
-    """The form token of a page: which item, with which set of questions; the clock of an earlier view continues.
-
-    The set is part of it so that answers can be read without asking the database what the page looked like.
-    """
+    """The form token of a page: which item it shows; the clock of an earlier view continues."""
     view, age = (earlier.view, earlier.seconds) if earlier else (page.token, 0.0)
-    return visit.site.signer.sign_form(participant.id, f"item/{page.position}/{page.group}", view, age=age)
+    return visit.site.signer.sign_form(participant.id, f"item/{page.position}", view, age=age)
 
 
 def _item(
@@ -124,14 +122,8 @@ def _item(
         problems=problems,
         restored=restored,
         left=page.left,
+        share=page.share,
         draft=page_number(page.token),
         form=token,
         evidence=site.study.plan.evidence,
     )
-
-
-def _next(position: int, step: Step) -> str:
-    """The next page, also for participants who went back; after the last one, the review."""
-    if step.kind == "item" and position < step.position:
-        return f"/item/{position + 1}"
-    return path(step)

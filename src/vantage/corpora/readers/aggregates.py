@@ -24,6 +24,8 @@ ENOUGH: Final = 3
 """Rows from which a rule says something."""
 MOST_PARTS: Final = 200
 """Sums of some of more columns than this are not looked for."""
+MOST_FITTED: Final = 2000
+"""Rows by which a rule is found; it must hold in all."""
 LEAST_MADE: Final = 4
 """Items and raters from which a rater who is made of the others is looked for."""
 MOST_LOOKED_AT, MOST_ITEMS, MOST_ANSWERS = 50, 200, 200_000
@@ -81,8 +83,8 @@ def _of_some(table: Numbers, column: int, others: Sequence[int]) -> bool:
     if len(others) > MOST_PARTS or complete.sum() < 2 * len(others) + 2 or len(others) < 2:
         return False
     parts, whole = table[complete][:, others], table[complete, column]
-    design = np.column_stack([parts, np.ones(len(parts))])
-    weights = np.linalg.lstsq(design, whole, rcond=None)[0][:-1]
+    design = np.column_stack([parts, np.ones(len(parts))])[:MOST_FITTED]
+    weights = np.linalg.lstsq(design, whole[:MOST_FITTED], rcond=None)[0][:-1]
     used = np.abs(weights) > 0.5 * np.abs(weights).max()
     if used.sum() < 2 or not (weights[used] > 0).any() or np.ptp(whole) == 0:
         return False
@@ -102,42 +104,55 @@ def total_rows(frame: pl.DataFrame, least: int = 2) -> list[int]:
     size = len(frame)
     if size < 4:
         return []
-    possible = [name for name, dtype in frame.schema.items() if dtype.is_numeric() or dtype == pl.String]
+    columns = [name for name, dtype in frame.schema.items() if dtype.is_numeric() or dtype == pl.String]
+    every = numbers_of(frame, columns).to_numpy() if columns else np.empty((size, 0))
     for count in range(min(TAIL, size - ENOUGH), 0, -1):
         for ends in (range(size - count, size), range(count)):
-            missing = numbers_of(frame[list(ends)], possible).null_count()
-            columns = [column.name for column in missing if column.item() < count]
-            if len(columns) < 2:
+            filled = ~np.isnan(every[list(ends)]).all(axis=0)
+            if filled.sum() < 2:
                 continue
-            table = numbers_of(frame, columns).to_numpy()
-            rest = np.delete(table, list(ends), axis=0)
-            made = [_is_total(table[row], rest, least) for row in ends]
+            table = every[:, filled]
+            made = _are_totals(table[list(ends)], np.delete(table, list(ends), axis=0), least)
             if all(made) and SUMMED in made:
                 return list(ends)
     return []
 
 
-def _is_total(row: Numbers, rest: Numbers, least: int) -> str:
-    """Whether a row has the sum or the mean of the others in every column, their number, median …, or nothing such."""
-    enough = ~np.isnan(row) & ((~np.isnan(rest)).sum(axis=0) > 1)
+def _are_totals(rows: Numbers, rest: Numbers, least: int) -> list[str]:
+    """Whether rows have the sum or the mean of the others in every column, their number, median …, or nothing such."""
+    known = (~np.isnan(rest)).sum(axis=0)
+    low, high = np.nan_to_num(rest, nan=np.inf).min(axis=0), np.nan_to_num(rest, nan=-np.inf).max(axis=0)
+    # Columns that always hold the same number follow every rule.
+    enough = (known > 1) & (low < high)
     if enough.sum() < least:
-        return ""
-    rest, row = rest[:, enough], row[enough]
-    made = [
-        np.nansum(rest, axis=0), np.nanmean(rest, axis=0), (~np.isnan(rest)).sum(axis=0), np.nanmedian(rest, axis=0),
-        np.nanmin(rest, axis=0), np.nanmax(rest, axis=0), np.nanstd(rest, axis=0, ddof=1), np.nanstd(rest, axis=0),
-    ]  # fmt: skip
-    holds = [_near(row, one).sum() >= max(least, 0.8 * len(row)) for one in made]
+        return [""] * len(rows)
+    rows, rest, known, low, high = rows[:, enough], rest[:, enough], known[enough], low[enough], high[enough]
+    sums = np.nansum(rest, axis=0)
+    made = [sums, sums / known]
+    filled = (~np.isnan(rows)).sum(axis=1)
+    wanted = np.maximum(least, 0.8 * filled)
+    holds = np.array([[_near(row, one).sum() for one in made] for row in rows]) >= wanted[:, None]
     # Whole means, and sums that are no larger than what they sum, may be anybody's answers.
-    beyond = ((row > made[5]) | (row < made[4])).any()
-    return SUMMED if (holds[0] and beyond) or (holds[1] and (row % 1).any()) else "other" if any(holds) else ""
+    beyond = ((rows > high) | (rows < low)).any(axis=1)
+    summed = (holds[:, 0] & beyond) | (holds[:, 1] & (rows % 1 > 0).any(axis=1))
+    if not summed.any():
+        return [""] * len(rows)
+    further = [
+        known, np.nanmedian(rest, axis=0), low, high, np.nanstd(rest, axis=0, ddof=1), np.nanstd(rest, axis=0)
+    ]  # fmt: skip
+    other = [any(_near(row, one).sum() >= n for one in (*made, *further)) for row, n in zip(rows, wanted, strict=True)]
+    return [SUMMED if one else "other" if two else "" for one, two in zip(summed, other, strict=True)]
 
 
 def names_of_totals(frame: pl.DataFrame) -> list[str]:
-    """The ids of rows that are made of the others: the first word in each."""
-    words = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    rows = frame.select(words)[total_rows(frame)].rows()
-    names = [next((cell for cell in row if cell is not None and not _is_number(cell)), None) for row in rows]
+    """The ids of rows that are made of the others: the first word in each, which no other row has."""
+    words = frame.select(name for name, dtype in frame.schema.items() if dtype == pl.String)
+    places = total_rows(frame)
+    names = []
+    for row in words[places].rows():
+        named = (c for c, column in zip(row, words, strict=True) if c is not None and not _is_number(c)
+                 and (column == c).sum() == 1)  # fmt: skip
+        names.append(next(named, None))
     return [name.strip() for name in names if name is not None] if None not in names else []
 
 
@@ -192,8 +207,8 @@ def check_made(
     key = ["item", "question", "rater"]
     (cells,) = rows.collect(shown.select(ROW, *key, "value").sort(ROW).unique(key, keep="first", maintain_order=True))
     table = cells.pivot("rater", index=key[:2], values="value", maintain_order=True)
-    present = set(table.columns)
-    values = table.select(name for name in raters.unique(maintain_order=True) if name in present)
+    judging = {*table.columns}
+    values = table.select(name for name in raters.unique(maintain_order=True) if name in judging)
     for part in table.with_row_index("__at").partition_by("question"):
         if places := total_rows(values[part["__at"]], LEAST_MADE):
             raise _total(rows, "item", part["item"][places].to_list())

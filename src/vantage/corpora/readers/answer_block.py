@@ -13,9 +13,9 @@ from typing import Any, Final
 import polars as pl
 import polars.selectors as cs
 
-from vantage.corpora.readers.aggregates import numbers_of, sums_and_means
+from vantage.corpora.readers.aggregates import ENOUGH, numbers_of, sums_and_means
 from vantage.corpora.readers.cleaning import CLEAN, RAW
-from vantage.corpora.readers.column_facts import FEW, ColumnFacts, facts_of, said, sample, stem
+from vantage.corpora.readers.column_facts import FEW, ColumnFacts, facts_of, said, sample, stem, without_sentinels
 from vantage.corpora.readers.columns import fitting
 from vantage.corpora.readers.table_file import Doubt, FileRows
 
@@ -69,7 +69,17 @@ class Columns:
         """Whether a column may hold answers, and does not number the rows in their order."""
         fact = self.facts[name]
         numbered = self.counts_rows(name) and (fact.rows > TINY or name == next(iter(self.facts)))
-        return fact.may_answer and not (numbered and numbers_of(self.frame, [name])[name].is_sorted())
+        answers = fact.may_answer or self.recurs(name)
+        return answers and not (numbered and numbers_of(self.frame, [name])[name].is_sorted())
+
+    @cached_property
+    def _columns_with(self) -> Counter[Any]:
+        return Counter(code for n in self.free if self.facts[n].kind == "word" for code in self.facts[n].codes)
+
+    def recurs(self, name: str) -> bool:
+        """Whether half of the words in a column stand in others too, as answers on one scale do and ids do not."""
+        codes = self.facts[name].codes if self.facts[name].kind == "word" else ()
+        return bool(codes) and 2 * sum(self._columns_with[code] > 1 for code in codes) >= len(codes)
 
     def blocks(self) -> tuple[list[list[str]], str]:
         """The columns that hold answers on one scale; where some may not belong, those without them too, and why."""
@@ -84,21 +94,51 @@ class Columns:
         described = [n for n in block if n not in family and (self.said("trait", n) or self.said("remark", n))]
         block = [n for n in self.facts if n in block and n not in totals and n not in described]
         family = [n for n in family if n not in totals]
+        texts = any(fact.kind == "text" for fact in self.facts.values())
+        if len(self.frame) <= ENOUGH and not family and not texts:
+            self._ask_about(block)
+        if rivals := self._rivals(groups[1:], block, totals):
+            if len(self.frame) <= SMALL and not (family or self._family(rivals)):
+                self._ask_about([block[0], rivals[0]])
+            return [block, rivals], f"both '{block[0]}' and '{rivals[0]}' may be answers"
         if len(family) >= 2 and len(block) <= 3 * len(family):
             return self._named(block, family, totals)
-        rivals = [n for group in groups[1:2] for n in group if not self.said("trait", n) and n not in totals]
-        if 2 * len(rivals) > len(block) > 1:
-            return [block, rivals], f"both '{block[0]}' and '{rivals[0]}' may be answers"
         return self._or_more(*self._unnamed(block, totals), totals)
 
+    def _rivals(self, groups: Iterable[Sequence[str]], block: Sequence[str], totals: Iterable[str]) -> list[str]:
+        """Other columns with the same answers among each other, called alike or nearly as many as those of a block.
+
+        The answers of few rows need not be the same.
+        """
+        called = {stem(n) for n in block}
+        others = [[n for n in g if not self.said("trait", n) and n not in (*block, *totals)] for g in groups]
+        for rivals in others:
+            own = {stem(n) for n in self._family(rivals)} - called
+            if len(rivals) > 1 and (own or 2 * len(rivals) > len(block)):
+                return rivals
+        if len(self.frame) > SMALL:
+            return []
+        return self._family([n for n in self.free if self.facts[n].codes and stem(n) not in called and n not in totals])
+
     @cached_property
-    def _unnumbered(self) -> bool:
-        """Whether all columns are called alike, such as c1 … c9, which tells nothing."""
-        return len({stem(name) for name in self.facts}) == 1
+    def _telling(self) -> set[str]:
+        """What columns are called that go together: q_*, but not c* where c1 holds ids, c2 words and c3 numbers."""
+        called: dict[str, list[ColumnFacts]] = {}
+        for name, fact in self.facts.items():
+            called.setdefault(stem(name), []).append(fact)
+
+        def tells(facts: list[ColumnFacts]) -> bool:
+            ids = any(fact.kind == "word" and fact.unique and not self.recurs(fact.name) for fact in facts)
+            every = len(facts) >= len(self.facts) - ids
+            return not every and len({fact.kind for fact in facts} - {"empty"}) == 1
+
+        return {one for one, facts in called.items() if "*" in one and tells(facts)}
 
     def _or_more(self, blocks: list[list[str]], doubt: str, totals: Iterable[str]) -> tuple[list[list[str]], str]:
         """Columns with the same answers, and of few rows those too that lack some of them or have others beside."""
         first = blocks[0]
+        if not first:
+            return blocks, doubt
         pooled = {code for n in first for code in self.facts[n].codes}
         more = [n for n in self.free if n not in first and n not in totals and self._may_belong(n, first[0], pooled)]
         if not more or len(self.frame) > SMALL:
@@ -124,9 +164,9 @@ class Columns:
         return not self.counts_rows(name) and shared >= 0.5 * (high - low)
 
     def _family(self, names: Sequence[str]) -> list[str]:
-        """Those of some columns that are called alike, such as q_1 … q_9; c1 … c9 for all columns tells nothing."""
-        stems = Counter(stem(n) for n in names if "*" in stem(n))
-        if not stems or self._unnumbered:
+        """Those of some columns that are called alike, such as q_1 … q_9."""
+        stems = Counter(stem(n) for n in names if stem(n) in self._telling)
+        if not stems:
             return []
         main, size = stems.most_common(1)[0]
         return [n for n in names if stem(n) == main] if size > 1 else []
@@ -135,7 +175,9 @@ class Columns:
         """Columns with the same answers, most of them called alike: others may not belong, and others called so may."""
         pattern = stem(family[0])
         narrow = self._narrow(block)
-        odd = [n for n in block if n not in family and n not in narrow]
+        if own := [n for n in self._family(narrow) if stem(n) != pattern]:
+            return [[n for n in block if n not in narrow], own], f"both '{block[0]}' and '{own[0]}' may be answers"
+        odd = [n for n in block if n not in (*family, *narrow) and self.facts[n].distinct > 1]
         # A sex that is coded 1 and 2 may be called q1 too; other columns with few answers are easy or hard items.
         ends = [n for n in (family[0], family[-1]) if n in narrow and len(self.facts[n].codes) == 2]
         ends = [n for n in ends if max(self.facts[n].codes) in (1, 2)]
@@ -144,8 +186,9 @@ class Columns:
         missing = [
             n
             for n in self.free
-            if n not in (*block, *narrow, *totals) and stem(n) == pattern and self.facts[n].may_answer
-            if self._same_kind(n, block[0]) and n not in unlike({**codes, n: self.facts[n].codes})
+            if n not in (*block, *narrow, *totals) and stem(n) == pattern and self.facts[n].codes
+            if self._same_kind(n, block[0])
+            if len(self.frame) <= SMALL or n not in unlike({**codes, n: self.facts[n].codes})
         ]
         apart = [*odd, *ends, *missing]
         if not apart:
@@ -196,9 +239,10 @@ class Columns:
         """Sets of columns with comparable answers: the same labels, common words, numbers of one range."""
         groups: list[list[str]] = []
         for name in candidates:
-            home = next((group for group in groups if any(self._alike(name, other) for other in group[:8])), None)
-            if home is not None:
-                home.append(name)
+            homes = [group for group in groups if any(self._alike(name, other) for other in group[:8])]
+            called = (group for group in homes if stem(name) in map(stem, group))
+            if homes:
+                next(called, homes[0]).append(name)
             else:
                 groups.append([name])
         return groups
@@ -215,11 +259,13 @@ class Columns:
         codes, others = set(one.codes), set(two.codes)
         if self.rows.labels.get(name):
             return True
-        if one.kind == "word":
-            return 2 * len(codes & others) >= max(1, min(len(codes), len(others)))
-        low, high, least, most = min(codes), max(codes), min(others), max(others)
         # A few rows tell little, so that names count.
-        alike = codes <= others or others <= codes or (stem(name) == stem(other) != name and not self._unnumbered)
+        called = stem(name) == stem(other) and stem(name) in self._telling
+        if one.kind == "word":
+            shared = 2 * len(codes & others) >= max(1, min(len(codes), len(others)))
+            return shared or (called and one.filled <= SMALL)
+        low, high, least, most = min(codes), max(codes), min(others), max(others)
+        alike = codes <= others or others <= codes or called
         if (low, high) == (least, most) or (one.filled <= TINY and alike):
             return True
         # Of many different numbers the ranges must nearly be the same, as those of sliders are.
@@ -235,7 +281,7 @@ class Columns:
         )
 
     def _narrow(self, block: Sequence[str]) -> list[str]:
-        """Columns that lack answers of the others, as they hardly would by chance."""
+        """Columns with two answers that lack those of the others, as they hardly would by chance."""
         everything = Counter[Any]()
         for name in block:
             everything.update(self.facts[name].codes)
@@ -243,7 +289,7 @@ class Columns:
         for name in block:
             own = self.facts[name].codes
             pooled = +(everything - Counter(own))
-            if len(own) > 2 or len(pooled) < 4 or len(block) < 3 or self.rows.labels.get(name):
+            if len(own) != 2 or len(pooled) < 4 or len(block) < 3 or self.rows.labels.get(name):
                 continue
             share = sum(count for code, count in pooled.items() if code in own) / sum(pooled.values())
             if share ** sum(own.values()) < CHANCE:
@@ -316,7 +362,7 @@ def check_alike(rows: FileRows, spread: str, judged: pl.LazyFrame, answers: pl.D
     held: dict[str, dict[Any, int]] = {}
     for column, value, count in cells.select(spread, CLEAN, "count").iter_rows():
         held.setdefault(column, {})[value] = held.get(column, {}).get(value, 0) + count
-    strange = unlike(held)
+    strange = unlike({column: without_sentinels(codes) for column, codes in held.items()})
     names = [column for column in rows.cells if column in strange]
     if not names:
         return
@@ -333,6 +379,7 @@ def check_alike(rows: FileRows, spread: str, judged: pl.LazyFrame, answers: pl.D
         file=rows.path,
         remedy=f"pass {described}, or --unlike keep if it is {what}",
         settle={"traits": names} if spread == "item" else {"map": dict(zip(names, names, strict=True))},
+        otherwise={"unlike": "keep"} if max(sum(codes.values()) for codes in held.values()) <= SMALL else None,
     )
 
 

@@ -186,7 +186,7 @@ def _emotions(folder: Path) -> pl.DataFrame:
 
 
 def _damaged(place: object) -> InputError:
-    return InputError("this is no post with annotations", file=place, remedy="download the file again")
+    return InputError("this is not a post with annotations", file=place, remedy="download the file again")
 
 
 def _ratings(

@@ -219,7 +219,10 @@ class Cleaning:
             lie = f"{' and '.join(shown)} {'lie' if far[1:] else 'lies'} far from {others}"
             remedy = f"pass {self.also(shown)}, or --valid={','.join(shown)} where that is what was answered"
             problem = f"{lie} and may mean that there is no answer"
-            raise rows.doubt(problem, remedy, where(far[0]), column, missing=shown)
+            doubt = rows.doubt(problem, remedy, where(far[0]), column, missing=shown)
+            # One digit more than the others have may belong to a scale with gaps.
+            doubt.otherwise = {"valid": shown} if all(abs(n) < 10 for n in far) else {}
+            raise doubt
 
     def check_rare(
         self, rows: FileRows, column: str, counts: Mapping[float, int], where: Callable[[float], int]
@@ -432,8 +435,8 @@ def _lists(words: Sequence[str]) -> list[str]:
         alone = {word for word in words if mark not in word}
         often = Counter(part for parts in parted.values() for part in parts)
         listed = parted and alone and {*often} <= alone | {""}
-        # Nobody writes the first two in an answer; parts that recur in several are labels.
-        if listed or (mark in "|;" and 1 < len(often) < len(words) and min(often.values()) > 1):
+        # Nobody writes the first two in an answer; parts that recur are labels.
+        if listed or (mark in "|;" and len(parted) > 1 and max(often.values()) > 1):
             return list(parted)
     return []
 

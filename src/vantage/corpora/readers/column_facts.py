@@ -107,13 +107,13 @@ def facts_of(column: pl.Series, labels: Mapping[float, str] | None) -> ColumnFac
             return ColumnFacts(name, kind, *base[2:], codes=codes, examples=examples)
     given = {code: count for code, count in zip(read, counts, strict=False) if code is not None and code - code == 0}
     whole = all(code % 1 == 0 for code in given)
-    return ColumnFacts(name, "number", *base[2:], codes=_without_sentinels(given), whole=whole, examples=examples)
+    return ColumnFacts(name, "number", *base[2:], codes=without_sentinels(given), whole=whole, examples=examples)
 
 
-def _without_sentinels(given: Mapping[float, int]) -> dict[float, int]:
+def without_sentinels(given: Mapping[Any, int]) -> dict[Any, int]:
     """Numbers without the codes for "no answer" that lie apart from the others."""
     rest = [code for code in given if code not in SENTINELS]
-    if not rest or len(given) > FEW:
+    if not rest or len(given) > FEW or isinstance(rest[0], str):
         return dict(given)
     low, high = min(rest), max(rest)
     gap = max(high - low, 2.0)

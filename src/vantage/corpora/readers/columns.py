@@ -135,7 +135,7 @@ def long(rows: FileRows, roles: dict[str, str], traits: Sequence[str], spread: s
     """One row per judgment, from a table with one column per rater, item or question; `roles` are completed."""
     if traits and "rater" in spread:
         remedy = "add traits later with: vantage corpora traits"
-        raise rows.fault("a table with one column per rater has none that describe the rater", remedy)
+        raise rows.fault("a table with one column per rater has no columns that describe raters", remedy)
     index = list(dict.fromkeys([*roles.values(), *traits]))
     held = _held(rows, index, spread, values)
     position = pl.col("__column").replace_strict(held, list(range(len(held))), return_dtype=pl.Int64)
@@ -151,7 +151,7 @@ def long(rows: FileRows, roles: dict[str, str], traits: Sequence[str], spread: s
         spread = "question,item"  # a grid of Google Forms: "How warm is it? [First text]"
     if "," in spread and (lone := next((column for column in held if column not in parts), None)):
         remedy = "name those that have two with --values, such as --values '*]'"
-        raise rows.fault(f"column '{lone}' has not two names, such as 'ann [trust]'", remedy)
+        raise rows.fault(f"column '{lone}' does not have two names, such as 'ann [trust]'", remedy)
     for place, role in enumerate(spread.split(",")):
         names = {column: part[place] for column, part in parts.items()} if "," in spread else {}
         lazy = lazy.with_columns((name.replace_strict(names) if names else name).alias(f"__{role}"))

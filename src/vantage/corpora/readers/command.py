@@ -52,6 +52,8 @@ def in_python(sentence: str) -> str:
 
     >>> in_python("pass --missing=-99,NA, or --valid=9; pass --map rater=COLUMN.")
     'pass missing=["-99", "NA"], or valid=["9"]; pass map={"rater": "COLUMN"}.'
+    >>> in_python("pass --columns and --values")
+    'pass columns and values'
     >>> in_python("pass --strip if they are the same, or --keep-spaces.")
     'pass strip=True if they are the same, or strip=False.'
     """
@@ -59,7 +61,7 @@ def in_python(sentence: str) -> str:
     sentence = re.sub(ran, lambda m: _call(shlex.split(m[1])), sentence)
     sentence = sentence.replace("--keep-spaces", "strip=False").replace("--strip", "strip=True")
 
-    value = r"(?:[= ]((?:'[^']*'|[^\s;]+?))(?=[,;.]?(?:\s|$)))?"
+    value = r"(?:[= ](?!(?:and|or|with)\s)((?:'[^']*'|[^\s;]+?))(?=[,;.]?(?:\s|$)))?"
     sentence = re.sub(r"'--([a-z]+)=([^']*)'", lambda m: _keyword(m[1], m[2]), sentence)
     return re.sub(rf"--([a-z]+){value}", lambda m: _keyword(m[1], m[2].strip("'")) if m[2] else m[1], sentence)
 

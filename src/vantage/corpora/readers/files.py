@@ -79,7 +79,7 @@ def _decoded(path: Path, data: bytes, encoding: str) -> str:
         row = data[: error.start].count(b"\n") + 1
         guess, seen = _guessed(data, error.start)
         problem = f"the text is not {encoding.upper()}"
-        remedy = f"name the encoding with --encoding, such as {guess}, in which this place reads '{seen}'"
+        remedy = f"pass --encoding {guess}, in which this place reads '{seen}'"
         raise Doubt(problem, file=path, row=row, remedy=remedy, settle={"encoding": guess}) from None
     except LookupError:
         raise InputError(f"there is no encoding '{encoding}'", remedy="try utf-8, latin-1 or cp1252") from None
@@ -117,9 +117,24 @@ def bytes_of(path: Path) -> bytes:
     """The content of a file; one that is packed (.gz, .bz2, .xz, or .zip with one table in it) is unpacked."""
     try:
         with _unpacked(path) as file:
-            return file.read()
+            data = file.read(most_unpacked(path) + 1 if path.suffix.lower() in PACKED else -1)
     except _DAMAGED as error:
         raise _damaged(path, error) from None
+    if path.suffix.lower() in PACKED:
+        check_unpacked(path, len(data))
+    return data
+
+
+def most_unpacked(path: Path) -> int:
+    """How many bytes a packed file may hold: tables shrink to a hundredth at best, bombs to a thousandth."""
+    return LARGE + 200 * path.stat().st_size
+
+
+def check_unpacked(path: Path, size: int) -> None:
+    """Refuses a packed file that holds more than tables do."""
+    if size > most_unpacked(path):
+        problem = f"the file unpacks to more than {most_unpacked(path) / 2**20:,.0f} MiB, as no table does"
+        raise InputError(problem, file=path, remedy="unpack it yourself if you trust it")
 
 
 _DAMAGED: Final = (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error, RuntimeError)
@@ -189,6 +204,12 @@ def read_table(
         table = read_csv(path, separator, encoding, quotes=quotes, checked=True)
         return table if table.crossed else without_header_rows(table)
     if kind == "foreign":
+        if zipfile.is_zipfile(path):  # as spreadsheets are
+            try:
+                with zipfile.ZipFile(path) as archive:
+                    check_unpacked(path, sum(entry.file_size for entry in archive.infolist()))
+            except _DAMAGED as error:
+                raise _damaged(path, error) from None
         table = read_foreign(path, suffix, sheet)
         return table if table.crossed else without_wording(table)
     if kind == "parquet":
@@ -494,7 +515,8 @@ def read_json(path: Path, encoding: str = "utf-8") -> Any:
         what = "the JSON ends too early" if cut else f"this is not JSON ({error.msg})"
         raise InputError(what, file=path, row=error.lineno, remedy="download or export the file again") from None
     except (RecursionError, ValueError):
-        raise InputError("this is not JSON that can be read (nested too deeply)", file=path) from None
+        problem = "this is not JSON that can be read (nested too deeply)"
+        raise InputError(problem, file=path, remedy="export it as CSV") from None
     return _whole_text(data, path)
 
 

@@ -113,7 +113,7 @@ def goemotions(path: Path) -> Corpus:
         sentiment = {str(emotion): str(kind) for kind, members in groups.items() for emotion in members}
     except (ValueError, AttributeError, TypeError):
         place = folder / "sentiment_mapping.json"
-        raise InputError("this is no mapping of emotions", file=place, remedy="download it again") from None
+        raise InputError("this is not a mapping of emotions", file=place, remedy="download it again") from None
     files = {split: file for split in ("train", "dev", "test") if (file := folder / f"{split}.tsv").is_file()}
     if not files:
         remedy = "name the folder with emotions.txt, dev.tsv and test.tsv"

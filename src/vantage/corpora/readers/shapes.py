@@ -106,7 +106,7 @@ def from_shares(
     codes = {name: code_of(scale, label) for name, label in labels.items()}
     if odd := next((name for name, code in codes.items() if code is None), None):
         raise rows.fault(
-            f"column '{odd}' is no answer of the scale {scale.describe()}", "name the columns as its answers"
+            f"column '{odd}' is not an answer on the scale {scale.describe()}", "name the columns as its answers"
         )
     held = sorted(codes, key=lambda name: codes[name] or 0.0)
     frame = rows.lazy.collect()

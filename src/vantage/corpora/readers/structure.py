@@ -13,14 +13,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
+from math import prod
 from typing import Any, Final
 
 import polars as pl
 
-from vantage.corpora.readers.aggregates import names_of_totals, shared_out, total_rows
+from vantage.corpora.readers.aggregates import names_of_totals, numbers_of, shared_out, total_rows
 from vantage.corpora.readers.answer_block import AGREEMENT, CHANCE, SMALL, TINY, Columns, unlike
-from vantage.corpora.readers.column_facts import FEW, ColumnFacts, facts_of, said, sample, stem
+from vantage.corpora.readers.column_facts import ColumnFacts, facts_of, said, sample, stem
 from vantage.corpora.readers.columns import PLACES, ROLES, TIES, fitting, two_names
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.table_file import ROW, CrossedHeader, FileRows
@@ -32,6 +33,7 @@ KEYS: Final = 12
 MEMBERS: Final = 2000
 PAIRS: Final = 6
 """A table of comparisons has at most so many members in the rows looked at, and at least so many rows."""
+UNSCALED: Final = "several columns may hold the answers, and nothing tells which"
 _PEOPLE: Final = re.compile(
     r"[0-9a-f]{24}|R_\w{10,}|A[0-9A-Z]{9,14}|[^@\s]+@[^@\s]+\.\w+|"
     r"(?:r|p|vp|rater|annotator|ann|coder|user|worker|resp(?:ondent)?|participant|person|teilnehmer|proband)[-_ ]?\d+",
@@ -105,6 +107,7 @@ class _Table(Columns):
         self, rows: FileRows, frame: pl.DataFrame, facts: dict[str, ColumnFacts], given: Mapping[str, Any]
     ) -> None:
         self.given = given
+        self._known_sides: dict[str, list[str]] = {}
         self.map: dict[str, str] = dict(given.get("map") or {})
         for role in ROLES:
             if (
@@ -142,8 +145,13 @@ class _Table(Columns):
         block = self._blocks[0][0]
         if len(block) > 1 and len({stem(n) for n in block}) == 1 and _JUDGES.fullmatch(stem(block[0]).rstrip("*")):
             return self._wide("" if "rater" in self.map else "rater") if len(block) > 2 else self._wide("")
-        key = self._key()
-        shape = self._long(*key) if key is not None else self._shape()
+        shapes = [self._long(*key) for key in self._keys()]
+        shape = shapes[0] if shapes else self._shape()
+        if len(shapes) > 1:
+            readings = [reading for one in shapes for reading in one.readings]
+            one, other = next(both for both in zip(*self._keys(), strict=True) if both[0] != both[1])
+            also = f"; also, {shape.doubt}" if shape.doubt else ""
+            shape = self._shape(*readings, doubt=f"either '{one}' or '{other}' may be the id{also}")
         return shape if shape.readings or shape.doubt else self._wide("")
 
     def _shape(self, *readings: TableReading, doubt: str = "") -> Structure:
@@ -223,8 +231,11 @@ class _Table(Columns):
 
     # Long tables
 
-    def _key(self) -> tuple[str, ...] | None:
-        """The columns that tell rows apart and repeat: of an item and a rater, and maybe of the question."""
+    def _keys(self) -> list[tuple[str, ...]]:
+        """The columns that tell rows apart and repeat: of an item and a rater, and maybe of the question.
+
+        Where a column and one that follows from it are as likely to be ids, both.
+        """
         size = len(self.frame)
         block = self._blocks[0][0]
         held = set(block) if len(block) > 2 else set[str]()
@@ -238,45 +249,44 @@ class _Table(Columns):
                 and fact.filled == fact.rows
                 and 2 <= fact.distinct <= 0.7 * size
                 and (fact.kind != "number" or fact.whole)
-                and name not in held
                 and name not in (*self.traits, *self.map.values())
             )
         ]
         if len(named) < 2 and (pair := self._named_pair(held)):
-            return pair
-        candidates = sorted(candidates, key=lambda name: (name not in named, -self.facts[name].distinct))[:KEYS]
+            return [pair]
+        order = sorted(candidates, key=lambda name: (name not in named, name in held, -self.facts[name].distinct))
+        candidates = order[:KEYS]
         for count in (2, 3):
             fitting: list[tuple[float, tuple[str, ...]]] = []
             for key in combinations(candidates, count):
                 ids = any(self.facts[name].unique for name in key)  # tell rows apart alone
                 if not all(name in key for name in named[:count]) or (ids and not {*key} <= {*named}):
                     continue
-                product = 1.0
-                for name in key:
-                    product *= self.facts[name].distinct
-                if self._tells_apart(key, product):
-                    fitting.append((product, key))
+                cells = float(prod(self.facts[name].distinct for name in key))
+                # What looks like answers is an id only where every combination is there once.
+                if (cells == size > SMALL or not held & {*key}) and self._tells_apart(key, cells):
+                    fitting.append((cells, key))
             if fitting:
                 return self._ids_in(min(fitting)[1], candidates)
-        return None
+        return []
 
-    def _ids_in(self, key: tuple[str, ...], candidates: Sequence[str]) -> tuple[str, ...]:
-        """A key of columns that tell most apart and by which the others follow: raters rather than their ages."""
-        made = list(key)
-        for place, name in enumerate(key):
+    def _ids_in(self, key: tuple[str, ...], candidates: Sequence[str]) -> list[tuple[str, ...]]:
+        """A key of columns by which the others follow: raters rather than their ages; all keys that are as likely."""
+        made: list[list[str]] = []
+        for name in key:
             least = self.facts[name].distinct
-            free = [
-                n for n in candidates if n not in made and self.facts[n].kind != "text" and not self.said("trait", n)
-            ]
+            free = [n for n in candidates if n not in key and self.facts[n].kind != "text"]
             finer = [n for n in free if least <= self.facts[n].distinct <= 2 * least and name in self._side(n)]
-            if finer and name not in self.map.values() and self.facts[name].kind != "text":
-                made[place] = max(name, *finer, key=self._id_like)
-        return tuple(made)
+            if not finer or name in self.map.values() or self.facts[name].kind == "text":
+                finer = []
+            best = max(map(self._id_like, (name, *finer)))
+            made.append([n for n in (name, *finer) if self._id_like(n) == best])
+        return [tuple(one) for one in product(*made)][:2]
 
-    def _id_like(self, name: str) -> tuple[float, ...]:
-        """How much a column looks like ids: it tells most rows apart, in words rather than numbers, spelt at length."""
-        length = self.frame[name].cast(pl.String).str.len_chars().mean()
-        return self.facts[name].distinct, not self.said("trait", name), float(length or 0)  # type: ignore[arg-type]
+    def _id_like(self, name: str) -> tuple[bool, ...]:
+        """How much a column looks like ids: its name says so, it holds words, or digits that the file keeps as text."""
+        fact, named = self.facts[name], self.said("rater", name) or self.said("item", name)
+        return named, not self.said("trait", name), fact.kind == "word", self.rows.schema[name] == pl.String
 
     def _named_pair(self, held: set[str]) -> tuple[str, str] | None:
         """Two columns whose names say that they are the item and the rater, where nothing in the data contradicts."""
@@ -315,7 +325,8 @@ class _Table(Columns):
             same *= float((shares * shares).sum())
         expected = size * (size - 1) / 2 * same
         rows_have_ids = len(self._blocks[0][0]) > 2 and any(self._is_surely_id(name) for name in self.free)
-        return (cells == size and not rows_have_ids) or expected >= COLLISIONS + 3 * (size - different)
+        # Fewer rows may by chance have every combination once.
+        return (cells == size > TINY and not rows_have_ids) or expected >= COLLISIONS + 3 * (size - different)
 
     def _long(self, *key: str) -> Structure:
         if len(key) == 3:
@@ -325,14 +336,14 @@ class _Table(Columns):
         item = self._which_item(first, second, sides)
         if item is None:
             pairs = ((first, second), (second, first))
-            readings = [self._long_options(a, b, None) for a, b in pairs]
+            readings = [one for a, b in pairs for one in self._long_readings(a, b, None)]
             what = f"'{first}' and '{second}' together tell rows apart, and nothing tells which of them is the rater"
             return self._shape(*readings, doubt=what)
         rater = second if item == first else first
-        reading = self._long_options(item, rater, None)
-        if "value" not in reading.options["map"] and not reading.options.get("columns"):
+        readings = self._long_readings(item, rater, None)
+        if "value" not in readings[0].options["map"] and not readings[0].options.get("columns"):
             return self._shape()
-        return self._shape(reading)
+        return self._shape(*readings, doubt=UNSCALED if len(readings) > 1 else "")
 
     def _asked(self, key: tuple[str, ...]) -> Structure:
         """A key of three columns: one of them is the question or the condition."""
@@ -342,20 +353,27 @@ class _Table(Columns):
                     a, b = (other for other in key if other != name)
                     item = self._which_item(a, b, {one: self._side(one) for one in (a, b)})
                     orders = [(a, b), (b, a)] if item is None else [(item, b if item == a else a)]
-                    readings = [self._long_options(i, r, name, role=role) for i, r in orders]
+                    readings = [one for i, r in orders for one in self._long_readings(i, r, name, role=role)]
                     doubt = "" if item else f"nothing tells which of '{a}' and '{b}' is the rater"
-                    return self._shape(*readings, doubt=doubt)
-        smallest = min(key, key=lambda name: self.facts[name].distinct)
-        a, b = (other for other in key if other != smallest)
-        item = self._which_item(a, b, {one: self._side(one) for one in (a, b)}) or a
-        readings = [
-            self._long_options(item, b if item == a else a, smallest, role=r) for r in ("question", "condition")
-        ]
-        what = f"'{key[0]}', '{key[1]}' and '{key[2]}' together tell rows apart"
-        return self._shape(*readings, doubt=f"{what}, and nothing tells which is the question")
+                    return self._shape(*readings, doubt=doubt or (UNSCALED if len(readings) > 1 else ""))
+        asked = min(key, key=lambda name: self.facts[name].distinct)
+        a, b = (other for other in key if other != asked)
+        item = self._which_item(a, b, {one: self._side(one) for one in (a, b)})
+        orders = [(a, b), (b, a)] if item is None else [(item, b if item == a else a)]
+        roles = ("question", "condition")
+        readings = [one for role in roles for i, r in orders for one in self._long_readings(i, r, asked, role=role)]
+        what = f"'{key[0]}', '{key[1]}' and '{key[2]}' together tell rows apart, and nothing tells which is the "
+        if len(self.frame) <= SMALL or len(readings) > 4:
+            return self._shape(doubt=f"{what}item, the rater and the question; pass --map")
+        return self._shape(*readings, doubt=f"{what}question")
 
     def _side(self, key: str) -> list[str]:
         """The columns that are constant within a key, and not everywhere."""
+        if key not in self._known_sides:
+            self._known_sides[key] = self._constant_within(key)
+        return self._known_sides[key]
+
+    def _constant_within(self, key: str) -> list[str]:
         others = [n for n in self.free if n != key and self.facts[n].distinct > 1]
         if self.facts[key].unique:
             return [n for n in others if self.said("trait", n)]
@@ -389,7 +407,32 @@ class _Table(Columns):
         values = self.frame[name].drop_nulls().unique().head(200).cast(pl.String).to_list()
         return bool(values) and all(pattern.fullmatch(value.strip()) for value in values)
 
-    def _long_options(self, item: str | None, rater: str, asked: str | None, *, role: str = "question") -> TableReading:
+    def _long_readings(
+        self, item: str | None, rater: str, asked: str | None, *, role: str = "question"
+    ) -> list[TableReading]:
+        """The reading of a long table with these ids, or where no answers are on a scale one for each that may be."""
+        reading = self._long_options(item, rater, asked, role=role)
+        mapping = reading.options["map"]
+        held = [mapping["value"]] if "value" in mapping else fitting(self.facts, reading.options.get("values", ()))
+        named = "value" in self.map or any(self._said_answer(n) for n in held)
+        if not named and any(self._is_scale(n) for n in held):
+            used = {*mapping.values(), *held, *reading.options.get("traits", ())}
+            sliders = [n for n in self.free if n not in used and self._is_slider(n)]
+            more = [self._long_options(item, rater, asked, role=role, answers=[*held, *sliders])] if sliders else []
+            sides = [(n, key) for key in (item, rater) if key for n in self._side(key) if n in used]
+            if not more and (chance := [n for n, key in sides if self._answers_alike(n, key)]):
+                more = [self._long_options(item, rater, asked, role=role, answers=[*held, *chance])]
+            return [reading, *more]
+        # About few items all may agree, so that their answers seem to describe the items.
+        few = item is not None and self.facts[item].distinct <= TINY
+        agreed = [n for n in self._side(item or "") if n in mapping.values() and self._is_scale(n)] if few else []
+        if named or not held or not (agreed or any(not self._alike(held[0], other) for other in held[1:])):
+            return [reading]
+        return [self._long_options(item, rater, asked, role=role, answers=[n]) for n in [*agreed, *held][:4]]
+
+    def _long_options(
+        self, item: str | None, rater: str, asked: str | None, *, role: str = "question", answers: Sequence[str] = ()
+    ) -> TableReading:
         """The options for a long table with these ids: what is constant within one describes it, the rest answers."""
         mapping = {k: v for k, v in self.map.items() if k not in ("item", "rater")}
         text = mapping.get("text")
@@ -402,26 +445,27 @@ class _Table(Columns):
         mapping["rater"] = rater
         if asked is not None:
             mapping[role] = asked
-        taken = {*mapping.values(), *self.traits}
-        taken |= {n for n in self.free if self.said("value", n) and self.facts[n].may_answer and "value" not in mapping}
-        of_rater = [n for n in self._side(rater) if n not in taken and not self._answers_alike(n, rater)]
+        taken = {*mapping.values(), *self.traits, *answers}
+        taken |= {n for n in self.free if self._said_answer(n) and "value" not in mapping}
+        of_rater = [n for n in self._side(rater) if n not in taken]
         about = item or text
         of_item = [n for n in self._side(about) if n not in (*taken, *of_rater)] if about else []
-        of_item = [n for n in of_item if not self._answers_alike(n, about or "")]
         for name in of_item:
             if self.facts[name].kind == "text" and "text" not in mapping:
                 mapping["text"] = name
             elif name not in ROLES and "," not in name and "=" not in name:
                 mapping["target" if self.said("target", name) and "target" not in mapping else name] = name
         taken = {*mapping.values(), *self.traits, *of_rater, *of_item}
-        rest = [n for n in self.free if n not in taken and (self.facts[n].distinct > 1 or n in self._blocks[0][0])]
+        block = self._family(self._blocks[0][0])
+        block += [n for n in self.free if self._said_answer(n)]
+        rest = [n for n in self.free if n not in taken and (self.facts[n].distinct > 1 or n in block)]
         for name in rest:
             for one in ("rationale", "condition"):
                 if self.said(one, name) and one not in mapping and self.facts[name].kind in ("text", "word"):
                     mapping[one] = name
         rest = [n for n in rest if n not in mapping.values()]
         options: dict[str, Any] = {"map": mapping}
-        answers = self._answers_of_long(rest)
+        answers = answers or self._answers_of_long(rest)
         if "value" not in mapping and len(answers) == 1:
             mapping["value"] = answers[0]
             known = ("item", "text", "rater", "question", "condition", "value")
@@ -435,23 +479,37 @@ class _Table(Columns):
 
     def _answers_of_long(self, rest: Sequence[str]) -> list[str]:
         """Of the columns that differ within items and raters those that hold answers, not times or lengths."""
-        named = [n for n in rest if self.said("value", n) and self.facts[n].may_answer]
+        named = [n for n in rest if self._said_answer(n)]
         answers = [n for n in rest if self.facts[n].may_answer and not self.said("remark", n)]
         repeated = [n for n in answers if not self.facts[n].unique]
         answers = repeated or [n for n in answers if self.facts[n].kind == "number"] or answers
-        scales = [n for n in answers if self.facts[n].codes and len(self.facts[n].codes) <= min(12, self._often(n))]
+        scales = [n for n in answers if self._is_scale(n)]
         scales = [n for n in answers if n in scales or any(self._alike(n, other) for other in scales)]
         return named if len(named) == 1 and len(scales) <= 1 else scales or named or answers
+
+    def _said_answer(self, name: str) -> bool:
+        return self.said("value", name) and self.facts[name].kind in ("number", "word")
 
     def _answers_alike(self, name: str, key: str) -> bool:
         """Whether a column has answers as others have, which may by chance be the same within each item or rater."""
         shares = self.frame[name].value_counts(normalize=True)["proportion"]
         same = float((shares * shares).sum()) ** (len(self.frame) - self.facts[key].distinct)
-        return name in self._blocks[0][0] and same > CHANCE
+        return name in self._blocks[0][0] and len(self._blocks[0][0]) > 1 and same > CHANCE
 
-    def _often(self, name: str) -> float:
-        """So many different answers may a column have that chooses from some; durations hardly repeat."""
-        return max(5, 0.7 * self.facts[name].filled)
+    def _is_scale(self, name: str) -> bool:
+        """Whether a column has so few different answers as one that chooses from some; durations hardly repeat."""
+        fact = self.facts[name]
+        return fact.may_answer and 0 < len(fact.codes) <= min(12, max(5, 0.7 * fact.filled))
+
+    def _is_slider(self, name: str) -> bool:
+        """Whether a column may hold answers from 0 to 100, and more different ones than a scale of points has."""
+        fact = self.facts[name]
+        return (
+            fact.whole
+            and not fact.unique
+            and not self._is_scale(name)
+            and 0 <= min(fact.codes) <= max(fact.codes) <= 100
+        )
 
     def _kept_scales(self, traits: Sequence[str]) -> Any:
         given = self.given.get("traits")
@@ -471,7 +529,8 @@ class _Table(Columns):
             return self._shape(doubt=what)
         key = self._row_key(block)
         spreads = [spread] if spread else self._spreads(block, key)
-        readings = [self._wide_options(columns, key, one) for columns in blocks for one in spreads]
+        every = [name for columns in blocks for name in columns]
+        readings = [self._wide_options(columns, key, one, every) for columns in blocks for one in spreads]
         if len(spreads) > 1:
             also = f"; also, {doubt}" if doubt else ""
             doubt = f"nothing tells whether the columns are raters or the rows are{also}"
@@ -523,14 +582,17 @@ class _Table(Columns):
 
     def _is_row_id(self, name: str) -> bool:
         fact = self.facts[name]
-        return fact.unique and (
-            self._dense(name) or (fact.rows > 3 and fact.whole) or fact.kind not in ("number", "time")
+        return (
+            fact.unique
+            and not self.recurs(name)
+            and (self._dense(name) or (fact.rows > 3 and fact.whole) or fact.kind not in ("number", "time"))
         )
 
     def _is_surely_id(self, name: str) -> bool:
-        """Whether a column is an id and no duration, of which few rows may all have different ones."""
+        """Whether a column is an id: no number of the row, and no duration, which may differ in all rows by chance."""
         fact = self.facts[name]
-        return self._is_row_id(name) and (fact.kind == "word" or self._dense(name) or fact.rows > FEW)
+        numbers_rows = self.counts_rows(name) and numbers_of(self.frame, [name])[name].is_sorted()
+        return self._is_row_id(name) and (fact.kind == "word" or (self._dense(name) and not numbers_rows))
 
     def _dense(self, name: str) -> bool:
         """Whether numbers without repetitions are about as many as there are between the lowest and the highest."""
@@ -580,9 +642,10 @@ class _Table(Columns):
             n for n in free if self._is_row_id(n) and self.facts[n].kind in ("number", "word") and n not in key.values()
         ]
         if "item" not in key and "rater" not in key and ids:
+            named = [n for n in ids if self.said("rater", n) or self.said("item", n)]
             # Names rather than numbers, which may be durations.
-            ids = [n for n in ids if self.facts[n].kind == "word"] or [n for n in ids if self._dense(n)] or ids
-            key["id"] = next((n for n in ids if self.said("rater", n) or self.said("item", n)), ids[0])
+            words = [n for n in ids if self.facts[n].kind == "word"]
+            key["id"] = (named or words or [n for n in ids if self._dense(n)] or ids)[0]
         return key
 
     def _spreads(self, block: Sequence[str], key: Mapping[str, str]) -> list[str]:
@@ -594,8 +657,7 @@ class _Table(Columns):
         respondent, item = self._rows_are(key, [n for n in self.free if n not in block and n not in key.values()])
         respondents = [
             respondent,
-            all(len(self.rows.titles.get(n, "").split()) > 2 for n in block)
-            or all(self.rows.labels.get(n) for n in block),
+            all(len(self.rows.titles.get(n, "").split()) > 2 for n in block),
             bool(lone) and (bool(_ASKED.fullmatch(lone)) or "[" in lone) and not _JUDGES.fullmatch(lone),
         ]
         items = [
@@ -616,7 +678,11 @@ class _Table(Columns):
         named = bool(row) and (self.said("item", row) or self._all(row, _ITEMS))
         return respondents, "item" in key or "text" in key or named
 
-    def _wide_options(self, block: Sequence[str], key: Mapping[str, str], spread: str) -> TableReading:
+    def _wide_options(
+        self, block: Sequence[str], key: Mapping[str, str], spread: str, answers: Sequence[str] = ()
+    ) -> TableReading:
+        """The options for a wide table; of `answers`, columns that are called alike describe nothing."""
+        answers = self._family([n for n in answers if n not in block])
         mapping = {k: v for k, v in self.map.items() if k not in (*spread.split(","), "value")}
         row_role = "rater" if "item" in spread else "item"
         if "id" in key and row_role not in mapping:
@@ -628,7 +694,7 @@ class _Table(Columns):
         rest = [
             n
             for n in self.free
-            if n not in block and n not in mapping.values() and n not in totals and self.facts[n].distinct > 1
+            if n not in (*block, *answers, *totals, *mapping.values()) and self.facts[n].distinct > 1
         ]
         described = [n for n in rest if self._describes(n)]
         if "rater" in spread:

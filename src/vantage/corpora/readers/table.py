@@ -83,37 +83,39 @@ def read(
 
     Args:
         source: The file, or a frame (Polars, pandas, PyArrow …).
-        map: Which column holds what: item, rater, value, text, question, rationale … A column that has the name of
-            its role need not be mapped; any further name makes a column of the items.
-        question: The question that was asked, where no column says it.
+        map: Which column holds what: item, rater, value, text, question, rationale … A column named after its
+            role need not be mapped; any other name makes a column of the items.
+        question: The question that was asked, if no column says so.
         traits: Columns that describe the rater. As a mapping with their scales: `{"age": "ordered"}` (or null).
         instrument: The instrument whose scales the values are on.
         columns: What the columns are where they hold values: `rater`, `item` or `question`; where they have two
             names, in two header rows or as `ann [trust]`, what both are, such as `rater,question`.
-        values: The columns of a wide table that hold values, as names or patterns such as `Q*`; without it all that
-            are not mapped.
-        duplicates: What to do with a duplicate judgment, which is refused otherwise.
+        values: The columns of a wide table that hold values, as names or patterns such as `Q*` (default: all that are
+            not mapped).
+        duplicates: What to do with duplicate judgments (default: refuse them).
         empty: What an empty value means: `skip`, or a status such as `not_mentioned`. In a wide table it is skipped; in
             a long one it must be said.
         missing: Codes for no answer, such as -99 or NA.
         valid: Codes that look like missing ones but are answers.
         decimal: The decimal mark.
-        order: Words of the scale from the lowest to the highest.
+        order: The words of the scale, from lowest to highest.
         strip: Ignore or keep spaces around ids. Where that matters it must be said.
-        case: Tell ids apart by upper and lower case (`keep`) or not (`fold`). Where that matters it must be said.
-        spelling: Whether r01 and r1, Müller and Mueller are two (`keep`) or one (`join`). It must be said.
-        kinds: Raters who are no people, such as gpt-4=model or majority=aggregate.
-        unlike: Columns of a wide table with other answers than the rest are raters or items all the same.
-        counts: Columns that count answers; the people behind them are not known.
-        shares: Columns that share out answers: each row is a judgment that is a distribution.
-        pairs: The two columns that name what was compared; `value` is the column of the winner.
+        case: Whether ids that differ only in case are different (`keep`) or the same (`fold`). It must
+            be said where that matters.
+        spelling: Whether r01 and r1, or Müller and Mueller, are different (`keep`) or the same (`join`). It
+            must be said.
+        kinds: Raters who are not people, such as gpt-4=model or majority=aggregate.
+        unlike: Keep columns of a wide table as raters or items even if their answers are unlike the rest.
+        counts: Columns that count answers, of unknown people.
+        shares: Columns with the shares of answers: each row is one judgment, a distribution.
+        pairs: The two columns that were compared; `value` is the column of the winner.
         lists: The column that holds lists of labels, or of objects with rater and answer.
-        anonymous: Nothing tells who judged: each row is the answer of another person.
-        join: A further table or sheet that describes items or raters.
+        anonymous: Raters are unknown: each row is a different person.
+        join: Another table or sheet, which describes items or raters.
         without: Ids of rows to leave out, such as a total.
         encoding: The encoding of a text file.
         separator: The separator of a CSV file.
-        quotes: Quotation marks in a CSV file are part of the text and enclose nothing.
+        quotes: Treat quotation marks in a CSV file as ordinary text.
         sheet: The sheet of a spreadsheet.
     """
     spread = _checked(columns or "", empty, duplicates)
@@ -139,7 +141,7 @@ def read(
         check_totals(whole, sample(whole).drop(ROW))
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
-        raise whole.fault(f"column '{taken[0]}' is read as something else than a trait", "leave it out of traits")
+        raise whole.fault(f"column '{taken[0]}' is read as something other than a trait", "leave it out of traits")
     held = values or (answering(whole, [*roles.values(), *traits]) if spread else ())
     rows = long(whole, roles, traits, spread, held) if spread else whole
     asked = _asked(question, known, roles, "value" if spread else roles["value"].removeprefix("__"))

@@ -19,7 +19,7 @@ def put_file(path: Path, prepare: Callable[[Path], object], *, overwrite: bool =
     if path.is_dir():
         raise InputError("this is a folder, not a file", file=path, remedy="name a file inside it")
     if path.exists() and not overwrite:
-        raise InputError("the file exists", file=path, remedy="choose another name or pass --overwrite")
+        raise InputError("the file exists", file=path, remedy="choose another name, or pass --overwrite")
     with as_input_error(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)

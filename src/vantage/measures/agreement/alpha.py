@@ -270,7 +270,7 @@ def custom(distance: Distance, values: Floats) -> Difference:
     for value in values.tolist():
         if value not in position:
             raise InputError(
-                f"the distance does not know the value {show_code(value)}",
+                f"the distance has no entry for the value {show_code(value)}",
                 remedy=f"it knows {', '.join(map(show_code, codes))}",
             )
     chosen = np.array([position[value] for value in values.tolist()], dtype=np.int64)

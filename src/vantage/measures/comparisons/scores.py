@@ -199,7 +199,7 @@ def _comparisons(
     for chosen in (best, worse[worse >= 0] if worst is not None else worse[:0]):
         if len(chosen) and (chosen.min() < 0 or chosen.max() >= len(places)):
             raise InputError(
-                f"question '{question}' has an answer that is no place from 1 to {len(places)}",
+                f"question '{question}' has an answer that is not a position from 1 to {len(places)}",
                 remedy="code the first member of a tuple as 1, the second as 2 …",
             )
     (unit, units), (rater, _) = (item_codes(used[column]) for column in ("item", "rater"))

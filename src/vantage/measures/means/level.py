@@ -53,7 +53,7 @@ def code_of(value: float | str | None, scale: Scale | None, given: Floats) -> fl
     codes = list(scale.codes) if scale is not None and scale.codes else np.unique(given).tolist()
     if value is None:
         if len(codes) > 2:
-            raise InputError(f"there are {len(codes)} answers", remedy="say whose share is meant with value")
+            raise InputError(f"there are {len(codes)} answers", remedy="say with value whose share is meant")
         return float(codes[-1]) if codes else 1.0
     words = {scale.label(code): code for code in scale.codes} if scale is not None else {}
     if value in words:

@@ -14,7 +14,7 @@ items; that of a reader grows, by twice the covariance of its rows and the mean 
 Members are counted whose covariance is above 0 with 99.9 % certainty over items.
 
 A panel answers with the mean row of its members; its loss is the squared distance of that from the distribution of
-people. On the items at hand every further look makes the best of many panels look better than it is, so that a panel
+people. On the same items, every further look makes the best of many panels look better than it is, so that a panel
 is chosen on nine tenths of the items and scored on the last, ten times over (Stone 1974). Sufficient is a panel whose
 loss is within one standard error of the lowest (the one-standard-error rule of Breiman et al. 1984).
 """

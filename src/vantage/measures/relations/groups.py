@@ -301,7 +301,7 @@ class GroupAnalysis:
         if (self.over in ("items", "raters") and self.over != made) or self.over == "runs" or alone:
             units = "items" if alone else made
             raise InputError(
-                f"the units of this comparison are {units}, so it has no interval over '{self.over}'",
+                f"the units of this comparison are {units}, so there is no interval over '{self.over}'",
                 remedy="leave ci out",
             )
 
@@ -375,21 +375,24 @@ class GroupAnalysis:
         linear = steps - np.average(steps, weights=size)
         bent = linear**2 - np.average(linear**2, weights=size)
         bent = bent - linear * (size * linear * bent).sum() / (size * linear**2).sum()
-        ends = {"higher": f"higher {self.column}", "lower": f"lower {self.column}"}
         for name, shape in (("trend", linear), ("shape", bent)):
             if (size * shape**2).sum() < 1e-9:
                 continue
             weights = np.zeros(len(self.levels))
             weights[order] = size * shape / (size * shape**2).sum()
             row = {"row": name, "group": "per step" if name == "trend" else "bend", "versus": None}
-            yield {**row, **counts(self.frame, self.asked), **ends, **self._tested(weights)}
+            yield {**row, **counts(self.frame, self.asked), **self._ends, **self._tested(weights)}
 
     def _slope(self) -> dict[str, Any]:
         """The change of the answers with a number."""
         row = {"row": "slope", "group": f"per {self.step:g}", "versus": None, "mean": self.frame["value"].mean()}
+        return {**row, **counts(self.frame, self.asked), **self._ends, **self._tested(np.array([0.0, 1.0]))}
+
+    @property
+    def _ends(self) -> dict[str, str]:
+        """Who stands at the two ends of a trend or a slope, in words."""
         whose = "items" if self._unit in ("item", "source") else "raters"
-        row |= {"higher": f"{whose} of higher {self.column}", "lower": f"{whose} of lower {self.column}"}
-        return {**row, **counts(self.frame, self.asked), **self._tested(np.array([0.0, 1.0]))}
+        return {end: f"{whose} of {end} {self.column}" for end in ("higher", "lower")}
 
     def _tested(self, weights: Floats) -> dict[str, Any]:
         """A trend or a slope, with a test where there are units enough."""

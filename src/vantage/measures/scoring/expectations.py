@@ -109,7 +109,7 @@ def _links(data: Judgments, question: str | None, others: str | None) -> list[tu
     """What is asked about which question: the question, the one about it, and the score."""
     if others is not None:
         if question is None:
-            raise InputError("no question is named of which others give the answers", remedy="pass question")
+            raise InputError("no question names the answers that others give", remedy="pass question")
         return [(question, others, "brier")]
     asked = getattr(data, "questions", ())
     links = [(one.others, one.id, "brier") for one in asked if one.others]

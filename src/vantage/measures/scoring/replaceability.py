@@ -346,13 +346,16 @@ def _advantage(
     """
     item = wins["item"].to_list() if "item" in wins.columns else list(range(len(wins)))
     position = {name: number for number, name in enumerate(sorted(set(item)))}
+    places = {person: place for place, person in enumerate(people)}
 
     def statistic(wins: pl.DataFrame, item: Sequence[Any]) -> Statistics:
         code = np.array([position[name] for name in item], dtype=np.int64)
-        won, who = wins["model_wins"].to_numpy(), wins["person"].to_numpy()
-        met = [who == person for person in people if (who == person).any()]
+        won = wins["model_wins"].to_numpy()
+        # Whoever is not among the people comes last, and is left out.
+        who = wins["person"].replace_strict(places, default=len(people), return_dtype=pl.Int64).to_numpy()
+        rows, columns = len(position), len(people) + 1
         won_by, met_by = (
-            np.column_stack([np.bincount(code[m], amount[m], minlength=len(position)) for m in met])
+            np.bincount(code * columns + who, amount, rows * columns).reshape(rows, columns)[:, :-1]
             for amount in (won, np.ones(len(won)))
         )
 

@@ -53,7 +53,7 @@ _KINDS: Final = {
     "gguf": ("vantage.raters.models.gguf", "GGUFModel", "PATH"),
     "gemini": ("vantage.raters.models.gemini", "GeminiModel", "NAME"),
     "hf": ("vantage.raters.models.huggingface", "HuggingFaceModel", "NAME_OR_PATH"),
-    "mistral": ("vantage.raters.models.mistral", "MistralModel", "NAME"),
+    "mistral": ("vantage.raters.models.openai", "MistralModel", "NAME"),
     "openai": ("vantage.raters.models.openai", "OpenAIModel", "NAME"),
     "openrouter": ("vantage.raters.models.openai", "OpenRouterModel", "NAME"),
     "recorded": ("vantage.raters.models.recorded", "RecordedModel", "PATH"),
@@ -131,7 +131,7 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
     if behind and not argument:
         raise ModelError(f"The model '{spec}' is not complete; write {kind}:{behind}.")
     if argument and not behind:
-        raise ModelError(f"Nothing stands behind '{kind}'; write {kind} instead of {spec}.")
+        raise ModelError(f"Nothing follows '{kind}'; write {kind} instead of {spec}.")
     fitting = checked(kind, model, settings)
     return cast(ChatModel, model(argument, **fitting) if behind else model(**fitting))
 

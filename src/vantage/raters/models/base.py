@@ -207,14 +207,14 @@ def require(module: str, extra: str) -> Any:
     >>> require("nowhere", "local")
     Traceback (most recent call last):
         ...
-    vantage.raters.models.base.ModelError: The package 'nowhere' is not installed; pip install vantage-raters[local].
+    vantage.raters.models.base.ModelError: The package 'nowhere' is not installed; pip install 'vantage-raters[local]'.
     """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module:
             raise ModelError(f"The package '{module}' needs '{error.name}'; pip install {error.name}.") from None
-        raise ModelError(f"The package '{module}' is not installed; pip install vantage-raters[{extra}].") from None
+        raise ModelError(f"The package '{module}' is not installed; pip install 'vantage-raters[{extra}]'.") from None
     except (ImportError, OSError) as error:
         reason = str(error).strip().split("\n")[0]
         raise ModelError(f"The package '{module}' cannot be loaded here ({reason}); install it again.") from None

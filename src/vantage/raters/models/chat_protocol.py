@@ -158,9 +158,9 @@ def one_each(answer: Any) -> list[dict[str, Any]]:
     [3, 2]
     """
     replies, used = answer["choices"], answer.get("usage") or {}
-    total = int(used.get("completion_tokens") or 0)
+    total = counts(answer)["completion_tokens"]
     shares = [total // len(replies) + (place < total % len(replies)) for place in range(len(replies))]
-    first = {**used, "completion_tokens": shares[0]}
+    first = {**used, "completion_tokens": shares[0], "total_tokens": 0}
     usages = [first, *({"completion_tokens": share} for share in shares[1:])]
     return [{**answer, "choices": [reply], "usage": one} for reply, one in zip(replies, usages, strict=True)]
 

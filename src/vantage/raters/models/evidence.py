@@ -21,6 +21,8 @@ ENDINGS: Final[Mapping[str, Mapping[str, Finish]]] = {
     for protocol, table in _KNOWN.items()
 }
 """By protocol, what each documented reason means; a reason that is not here ends no reply."""
+_TICKS: Final = 1e10
+"""Ticks of xAI's that are a dollar."""
 COMPLETE: Final = frozenset(reason for table in ENDINGS.values() for reason in table if table[reason] == "stop")
 """Reasons that complete a reply in one protocol or another."""
 
@@ -53,17 +55,30 @@ def counts(answer: Mapping[str, Any], prompt: str = "prompt", reply: str = "comp
     """The tokens and the cost that an answer tells, by what a protocol calls prompt and reply.
 
     Cached tokens are told in OpenAI's place, in DeepSeek's (`prompt_cache_hit_tokens`) or in Moonshot's
-    (`cached_tokens`); OpenRouter adds those written into a cache, and the cost.
+    (`cached_tokens`); OpenRouter adds those written into a cache. Where the total is more than both, as of xAI, the
+    rest is thinking that was not counted as reply.
+
+    >>> counts({"usage": {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 40}})["completion_tokens"]
+    31
     """
     usage = answer.get("usage") or {}
     details = usage.get(f"{prompt}_tokens_details") or {}
     cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or usage.get("cached_tokens")
-    cost = usage.get("cost")
+    read, written, total = (int(usage.get(f"{name}_tokens") or 0) for name in (prompt, reply, "total"))
     return {
-        "prompt_tokens": int(usage.get(f"{prompt}_tokens") or 0),
-        "completion_tokens": int(usage.get(f"{reply}_tokens") or 0),
+        "prompt_tokens": read,
+        "completion_tokens": max(written, total - read),
         "cached_tokens": int(cached or 0),
         "written_tokens": int(details.get("cache_write_tokens") or 0),
         "reasoning_tokens": int((usage.get(f"{reply}_tokens_details") or {}).get("reasoning_tokens") or 0),
-        "cost": float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None,
+        "cost": _cost(usage),
     }
+
+
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    """What a call cost, as OpenRouter, Perplexity (in an object), DeepInfra and xAI (in ticks) say."""
+    ticks, cost = usage.get("cost_in_usd_ticks"), usage.get("cost", usage.get("estimated_cost"))
+    cost = cost.get("total_cost") if isinstance(cost, Mapping) else cost
+    if cost is None and isinstance(ticks, int):
+        cost = ticks / _TICKS
+    return float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None

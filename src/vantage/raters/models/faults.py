@@ -11,6 +11,7 @@ import math
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -34,8 +35,16 @@ _TOO_LONG: Final = re.compile(
 )
 _NO_ACCESS: Final = re.compile(r"\b(?:access|permission|allowed|entitled)\b.{0,30}\bmodel\b", re.IGNORECASE)
 """How endpoints say that an account may not use this model, whatever else it may."""
+_NO_CREDIT: Final = re.compile(
+    r"\bcredit balance is too low|\binsufficient (?:account )?(?:balance|credits?|funds)", re.I
+)
+"""How endpoints say in words alone that an account has no credit, as Anthropic does with a status of 400."""
+_OF_DAY: Final = re.compile(r"\bper[ _-]?day|per_?day|\bdaily\b", re.IGNORECASE)
+"""How endpoints say that the quota of a day is used up, in a message or in the name of the quota."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """Names of the limit on a reply's length, without which nothing is ever sent."""
+_KINDS: Final = ("type", "reason", "quotaId")
+"""What entries of a list of details call their kind."""
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -78,7 +87,11 @@ class Fault:
             error = {"message": error}
         # Message, field and kind of each entry of a list of details, in the forms of FastAPI and of Google.
         entries = [
-            (str(e.get("msg") or e.get("description") or ""), _where(e), str(e.get("type") or e.get("reason") or ""))
+            (
+                str(e.get("msg") or e.get("description") or ""),
+                _where(e),
+                str(next(filter(None, map(e.get, _KINDS)), "")),
+            )
             for e in _entries(body)
         ]
         if not isinstance(error, Mapping):
@@ -88,8 +101,13 @@ class Fault:
         inner = error.get("innererror") or error.get("inner_error") or {}
         codes |= {str(inner["code"])} if isinstance(inner, Mapping) and inner.get("code") else set()
         codes |= {kind for _, _, kind in entries if kind}
-        if delay := next((e["retryDelay"] for e in _entries(body) if e.get("retryDelay")), ""):
-            # Google says in the body how long to wait.
+        told = (error.get("metadata") or {}).get("headers") if isinstance(error.get("metadata"), Mapping) else None
+        if isinstance(told, Mapping):
+            # A router passes on what its provider says.
+            headers = {**{str(name).lower(): str(value) for name, value in told.items()}, **headers}
+        delay = next((e["retryDelay"] for e in _entries(body) if e.get("retryDelay")), "")
+        if delay and not any(map(_OF_DAY.search, codes)):
+            # Google says in the body how long to wait, also some seconds where the quota of the day is used up.
             headers = {"retry-after": str(delay).removesuffix("s"), **headers}
         named = str(error.get("param") or next((where for _, where, _ in entries if where), ""))
         return cls(str(said), status, frozenset(codes), named, _category(error, inner), dict(headers))
@@ -114,19 +132,35 @@ class Fault:
         """Whether the account is at fault, and not the request: no other request would go better."""
         if self.filtered or self.rejected(("logprobs", "top_logprobs")):
             return False
-        refused = self.status in (401, 402) or bool(self.codes & (_FINAL | _BAD_KEY))
+        refused = self.status == 401 or bool(self.codes & _BAD_KEY) or self.unpaid or self.exhausted
         return refused or (self.status == 403 and not self.where)
 
     @property
+    def unpaid(self) -> bool:
+        """Whether the account has no credit left."""
+        said = (self.status or 500) < 500 and _NO_CREDIT.search(self.message)
+        return self.status == 402 or bool(self.codes & _FINAL or said)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the quota of a day is used up, and nothing is said of when there will be more.
+
+        >>> Fault.of(429, {"error": {"message": "Limit exceeded: free-models-per-day"}}, {}).exhausted
+        True
+        """
+        of_day = any(map(_OF_DAY.search, (self.message, *self.codes)))
+        return self.status == 429 and of_day and retry_after(self.headers) is None
+
+    @property
     def of_model(self) -> bool:
-        """Whether the account may not use this model, which says nothing about its others.
+        """Whether the account may not use this model, or no more today, which says nothing about its others.
 
         >>> body = {"error": {"message": "Your project does not have access to model `m`", "code": "model_not_found"}}
         >>> Fault.of(403, body, {}).of_model, Fault.of(403, {"error": {"message": "Forbidden"}}, {}).of_model
         (True, False)
         """
         named = "model_not_found" in self.codes or bool(_NO_ACCESS.search(self.message))
-        return named and self.status == 403 and self.of_account
+        return (named and self.status == 403 and self.of_account) or self.exhausted
 
     @property
     def overload(self) -> bool:
@@ -173,13 +207,15 @@ class Fault:
             return f"{host} did not answer within {timeout:g} seconds."
         if self.status is None:
             return f"{host} cannot be reached; check the base URL and the network."
+        if self.exhausted:
+            return f"{host} has no quota left for '{model}' today ({self.status}: {message})."
         if self.of_model:
             return f"{host} does not let this account use the model '{model}' (403)."
         refused = self.status in (401, 403) or self.codes & _BAD_KEY
         if refused and not self.rejected(("logprobs", "top_logprobs")):
             # Such messages often repeat a part of the key.
             return f"{host} refuses the key ({self.status}); check {key_variable}."
-        if self.status == 402 or self.codes & _FINAL:
+        if self.unpaid:
             return f"{host} has no credit or quota left for this account ({self.status}: {message})."
         if self.status == 404:
             return f"{host} has no model '{model}' at this base URL (404: {message})."
@@ -258,17 +294,14 @@ def _reset(text: str, now: str | None) -> float:
 
 
 def _until(date: str, now: str | None) -> float:
-    try:
-        then = parsedate_to_datetime(date).timestamp()
-    except (TypeError, ValueError):
-        try:
-            then = datetime.fromisoformat(date).timestamp()
-        except (ValueError, OverflowError):
-            return math.nan
-    try:
-        return then - (parsedate_to_datetime(now).timestamp() if now else time.time())
-    except (TypeError, ValueError):
-        return math.nan
+    return _moment(date) - (_moment(now) if now else time.time())
+
+
+def _moment(text: str) -> float:
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        with suppress(TypeError, ValueError, OverflowError):
+            return read(text).timestamp()
+    return math.nan
 
 
 def _entries(body: Any) -> Iterator[Mapping[str, Any]]:
@@ -281,7 +314,7 @@ def _entries(body: Any) -> Iterator[Mapping[str, Any]]:
             if isinstance(entry, Mapping):
                 if isinstance(entry.get("detail"), list):
                     yield from (one for one in entry["detail"] if isinstance(one, Mapping))
-                violations = entry.get("fieldViolations")
+                violations = entry.get("fieldViolations") or entry.get("violations")
                 yield from violations if isinstance(violations, list) else [entry]
 
 

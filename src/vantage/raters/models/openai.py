@@ -1,4 +1,4 @@
-"""Endpoints that speak OpenAI's protocols: OpenAI itself, Azure, OpenRouter, and servers of one's own."""
+"""Endpoints that speak OpenAI's protocols: OpenAI itself, Azure, OpenRouter, Mistral, and servers of one's own."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any, Final
 import openai
 
 from vantage.raters.models.base import Completion, ModelError, Request, note_once
-from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, one_each
+from vantage.raters.models.chat_protocol import WITHOUT, ChatProtocol, ResponsesProtocol, one_each
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.remote import RemoteModel
 
 _DEPTH: Final = 20
 """The most of the likeliest first tokens that the protocol tells; some endpoints tell fewer."""
 _CAPPED: Final = 5
+"""How many Mistral's tell, and others that tell fewer and do not say how many."""
 _AZURE_VERSION: Final = "2024-10-21"
 """The newest version of Azure's interface that is not a preview."""
 _PROTOCOLS: Final[dict[str, type[ChatProtocol] | type[ResponsesProtocol]]] = {
@@ -132,6 +133,29 @@ class OpenRouterModel(OpenAIModel):
         """What is sent; where options are scored, only to providers that do what is asked."""
         body = super().body(request, options)
         return {"provider": {"require_parameters": True}, **body} if options else body
+
+
+class MistralModel(RemoteModel):
+    """`mistral:NAME`: a model of Mistral's, which speak Chat Completions with another name for the seed."""
+
+    kind = batches = "mistral"
+    hosted, path = "https://api.mistral.ai", "/v1/chat/completions"
+    usual_key = "MISTRAL_API_KEY"
+    without: Mapping[str, str] = {
+        "random_seed": WITHOUT["seed"],
+        **{name: WITHOUT[name] for name in ("response_format", "temperature", "top_p")},
+    }
+
+    def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
+        """What an answer of the endpoint says: a reply, or the scores of options."""
+        return ChatProtocol().read(answer, options)
+
+    def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
+        """What is sent."""
+        body = ChatProtocol().body(self._model, request, frozenset(), _CAPPED if options else 0)
+        if "seed" in body:
+            body["random_seed"] = body.pop("seed")
+        return self._sent(body)
 
 
 class AzureModel(OpenAIModel):

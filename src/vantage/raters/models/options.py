@@ -176,6 +176,7 @@ def _check_aliases(options: Sequence[str]) -> None:
     """Refuses options that are no single digits or capital letters, which alone are tokens of their own everywhere."""
     if wrong := [option for option in options if not (len(option) == 1 and (option.isdecimal() or option.isupper()))]:
         raise ModelError(
-            f"'{wrong[0]}' is no single digit or capital letter, so the first token of a reply cannot tell it from the "
-            "beginning of a sentence; give the options letters, or use hf: or gguf:, which compare whole options."
+            f"'{wrong[0]}' is not a single digit or capital letter, so the first token of a reply cannot tell it "
+            "from the beginning of a sentence; give the options letters, or use hf: or gguf:, which compare whole "
+            "options."
         )

@@ -218,12 +218,11 @@ class _Probe:
 
     def _described(self) -> tuple[int | None, dict[str, float]]:
         """What the endpoint's list of models says of this one."""
-        from vantage.raters.models.openai import OpenAIModel  # whose client takes long to load
-
-        if not isinstance(self.model, OpenAIModel):
+        described = getattr(self.model, "described", None)
+        if described is None:
             return None, {}
         self.calls += 1
-        description = self.model.described()
+        description = described()
         meta, price = (
             entry if isinstance(entry := description.get(name), dict) else {} for name in ("meta", "pricing")
         )

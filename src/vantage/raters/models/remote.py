@@ -261,13 +261,15 @@ class RemoteModel(ABC):
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs work to its end on the loop on which the connections live."""
-        future = self._submit(work)
+        if self._loop.is_closed():
+            work.close()
+            raise ModelError(f"The model {self.name} was closed; load it again.")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
-            result: T = future.result()
+            return future.result()
         except BaseException:
             future.cancel()
             raise
-        return result
 
     async def exchanged(self, body: Callable[[], dict[str, Any]], read: Callable[[Any], T]) -> T:
         """What an answer to a body says; the body is made anew without each parameter that is rejected."""
@@ -354,12 +356,6 @@ class RemoteModel(ABC):
             return Completion(
                 "", "failed", error=message if self._tries == 1 else f"{message.rstrip('.')} (after {tries} tries)."
             )
-
-    def _submit(self, work: Coroutine[Any, Any, T]) -> Any:
-        if self._loop.is_closed():
-            work.close()
-            raise ModelError(f"The model {self.name} was closed; load it again.")
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _shut(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}

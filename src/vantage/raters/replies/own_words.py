@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from vantage.instruments import MultipleChoice, Question, part_id
+from vantage.instruments import MultipleChoice, Question
 from vantage.raters.replies.clean import readable
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
@@ -108,11 +108,10 @@ def several_of(given: Any, question: MultipleChoice, place: str, reason: str | N
         chosen = {known[name] for name in named}
     else:
         return alike(question, unparsed("not-listed" if named else "empty"))
+    rule = f"{place}:list" if chosen else f"{place}:none"
+    values = [float(option.code in chosen) for option in scale.options]
     return {
-        part_id(question.id, option.label): ParsedReply(
-            float(option.code in chosen), "answered", reason, f"{place}:list" if chosen else f"{place}:none"
-        )
-        for option in scale.options
+        id_: ParsedReply(value, "answered", reason, rule) for id_, value in zip(question.part_ids, values, strict=True)
     }
 
 
@@ -126,10 +125,8 @@ def _ranking(
     if sorted(named) != sorted(codes):  # type: ignore[type-var]
         return alike(question, unparsed("no-ranking"))
     places = {code: float(n) for n, code in enumerate(named, 1)}
-    return {
-        part_id(question.id, option.label): ParsedReply(places[option.code], "answered", reason, f"{place}:ranking")
-        for option in question.scale.options
-    }
+    asked = zip(question.part_ids, question.scale.options, strict=True)
+    return {id_: ParsedReply(places[one.code], "answered", reason, f"{place}:ranking") for id_, one in asked}
 
 
 def shares_of(given: Any, question: Question, place: str, reason: str | None = None) -> ParsedReply:

@@ -47,7 +47,14 @@ _MARKED: Final = re.compile(
 _ENDS: Final = re.compile(r"[\"'*_)]{0,4}\s?(?:$|[.,;!\n(|]|-\s|(?:because|since|on|out\sof|for|as)\b)", re.IGNORECASE)
 _SENTENCES: Final = re.compile(r"[^.!?。！？\n]+(?:\.(?=\d)[^.!?。！？\n]*)*[.!?。！？]*")
 _DOUBT: Final = re.compile(choice("doubt"), re.IGNORECASE)
-"""What casts doubt on an answer in its own sentence."""
+"""What casts doubt on an answer in its own sentence, or at the beginning of the next."""
+_REASON: Final = re.compile(
+    rf"(?<!\w)(?:{choice('because')}|out\sof|on\s(?:a|the)\s|as\s(?:the|it|they|he|she|this|there)\b)|[:|(]|-\s", re.I
+)
+"""What opens a reason, or sets it off, behind an answer; other words there may limit it."""
+_ENGLISH: Final = re.compile(r"\b(?:the|this|that|it|they|he|she|there|is|was|somewhat|slightly|very)\b", re.I)
+"""Words by which what stands on the line of an answer is known to be English, whose words of doubt are known."""
+_LETTER: Final = re.compile(r"[^\W\d_]")
 WITHDRAWN: Final = re.compile(
     r"\b(?:on\s(?:second\sthoughts?|(?:further\s)?reflection)|scratch\sthat|correction|oops|then\sagain|wait|never\s?mind|just\skidding"
     r"|make\s(?:that|it)\s|take\s(?:that|it|this)\sback|chang(?:e|ed)\smy|stand\scorrected|withdraw|reconsider\w*"
@@ -58,6 +65,8 @@ _NOT_SAID: Final = re.compile(r"\bNA\b|\bN/A\b|\b(?i:not\s(?:mentioned|applicabl
 _PLACED: Final = re.compile(r"\W{0,4}(?:at|of|as|in|on)\s", re.IGNORECASE)
 """How a sentence about something else begins: "At 7, the narrator left"."""
 _OPEN_LINE: Final = re.compile(rf"{ANSWER_LINE.pattern}\s*(?:X|\.{{3}}|_{{2,9}}|\[[^\[\]\n]{{0,40}}\])?[\W_]*$", re.I)
+_OPENED: Final = re.compile(r"\A\W{0,4}<(\w{3,30})>(?!.*</\1>)", re.DOTALL)
+"""A mark with which a text begins and that nothing closes: where the answer begins is not known."""
 _BULLET: Final = re.compile(r"\s{0,8}[-*•]\s")
 _NUMBERED: Final = re.compile(r"^[ \t*]{0,6}\d{1,2}[.)]\s", re.MULTILINE)
 _NUMBER: Final = re.compile(rf"(?<![\w.,/+-]){NUMBER}", re.IGNORECASE)
@@ -110,6 +119,8 @@ class Prose:
 
     def parse(self) -> ParsedReply:
         """What the text says, if it says one thing and no doubt is left."""
+        if _OPENED.match(self.text):
+            return unparsed("unclosed-thinking")
         readings = list(islice(self._set_apart(), _ANSWERS))
         if not readings:
             return self._silent()
@@ -189,7 +200,11 @@ class Prose:
         return agree(self.scale, number, label)
 
     def _doubted(self, start: int, end: int) -> bool:
-        """Whether the sentence of an answer doubts it, denies it or makes it a condition, before it or close behind."""
+        """Whether the sentence of an answer doubts it, denies it or makes it a condition, before it or close behind.
+
+        Behind it only a reason may follow, and what is set off must be English: other languages doubt in words that no
+        list has.
+        """
         place = bisect_right(self.sentences, (start, len(self.shown) + 1)) - 1
         begin, stop = self.sentences[place] if place >= 0 else (start, end)
         if start >= stop:
@@ -197,9 +212,16 @@ class Prose:
         begin, stop = max(begin, start - _AROUND), min(stop, end + _AROUND)
         answer = re.sub(r"[^\w']+", " ", self.shown[start:end])
         before = self.shown[begin:start]
-        behind = re.split(r"\b(?:because|since|as)\b", self.shown[end : max(stop, end)])[0]
+        behind = self.shown[end : max(stop, end)]
+        opener = _REASON.search(behind)
+        remark = behind[: opener.start()] if opener else behind
         inside = _DOUBT.search(answer) if not wordings(self.scale).codes else None
-        return bool(_DOUBT.search(before) or _DOUBT.search(behind) or inside)
+        if inside or _DOUBT.search(before) or _DOUBT.match(self.shown[stop:].lstrip()) or _LETTER.search(remark):
+            return True
+        if opener and opener.group()[0].isalpha():
+            return False
+        line = self.shown[end:].partition("\n")[0]
+        return bool(_DOUBT.search(behind) or (_LETTER.search(line) and not _ENGLISH.search(line)))
 
     def _silent(self) -> ParsedReply:
         """A text that sets no answer apart: a refusal, that the item does not say, or why there is nothing."""

@@ -11,7 +11,7 @@ from vantage.raters.replies.opt_outs import read_opt_out
 from vantage.raters.replies.reply import Reading, agree
 from vantage.scales import Scale, show_code
 
-_DECORATION = re.compile(r"(?:\ue001++,?|[\s*_\"'\[({#|~=:\\$]|>(?=\s))*+")
+_DECORATION = re.compile(r"(?:\ue001++,?|[\s*_\"'\[({#|=:\\$]|>(?=\s))*+")
 _SURE = re.compile(r"(?:definitely|clearly|certainly|absolutely)\s", re.IGNORECASE)
 _DEGREE = re.compile(
     r"(?:strongly|very|highly|extremely|slightly|somewhat|mildly|moderately|mostly|largely|predominantly|overall)\s",

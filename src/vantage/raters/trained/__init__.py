@@ -1,7 +1,7 @@
 """Trained raters: raters that learned from people's judgments and judge new items like anyone else.
 
-One stack and one class serve raters of texts (`fit`) and raters of ⟨text, user⟩ pairs (`fit_pairs`): a rater of texts
-is a rater of pairs without users. `examples` turns a corpus into the texts or pairs that a model reads and their
+One function (`fit`) and one class serve raters of texts and of ⟨text, user⟩ pairs: a rater of texts is a rater of pairs
+without users. `examples` turns a corpus into the texts or pairs that a model reads and their
 labels, and `people` says what is known of users. The ways to learn are `baselines`, `linear`, `encoder` (with the
 modules that train and store networks) and `probe`; the next one is a class with the methods of `saved.Predictor`,
 listed in `saved.KINDS` and called in `fitting`. May import what `raters` may.
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from vantage.raters.trained.examples import shared_texts as shared_texts
     from vantage.raters.trained.fitting import fit as fit
     from vantage.raters.trained.linear import LinearSettings as LinearSettings
-    from vantage.raters.trained.pairs import fit_pairs as fit_pairs
     from vantage.raters.trained.probe import ProbeSettings as ProbeSettings
     from vantage.raters.trained.rater import TrainedRater as TrainedRater
 
@@ -26,7 +25,6 @@ _HOMES = {
     "ProbeSettings": "vantage.raters.trained.probe",
     "TrainedRater": "vantage.raters.trained.rater",
     "fit": "vantage.raters.trained.fitting",
-    "fit_pairs": "vantage.raters.trained.pairs",
     "shared_texts": "vantage.raters.trained.examples",
 }
 

@@ -94,12 +94,12 @@ class Checkpoint:
         except (KeyError, TypeError, ValueError, OSError, safetensors.SafetensorError) as error:
             reason = " ".join(str(error).split())[:120]
             problem = f"the checkpoint cannot be read ({reason})"
-            raise InputError(problem, file=self.file, remedy="delete it to begin anew") from None
+            raise InputError(problem, file=self.file, remedy="delete it to start again") from None
         if training != self.training:
             raise InputError(
                 "the checkpoint belongs to another training (other texts, labels, settings or seed)",
                 file=self.file,
-                remedy="choose another folder, or delete the checkpoints to begin anew",
+                remedy="choose another folder, or delete the checkpoints to start again",
             )
         return state, tensors
 

@@ -13,30 +13,30 @@ import numpy as np
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
+from vantage.perspective import Split
 from vantage.raters.item_words import fingerprint, vocabulary
-from vantage.raters.trained.base import Progress, refuse_unknown
+from vantage.raters.trained.base import Progress, refuse_unknown, short_name
 from vantage.raters.trained.baselines import BASELINES, BaselinePredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
 from vantage.raters.trained.examples import Examples, Labels, Target, examples, instrument_of, refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
+from vantage.raters.trained.pairs import PAIR_METHODS, meet, never_seen, pair_examples
 from vantage.raters.trained.rater import DISTRIBUTIONS, TrainedRater, Weighted, check_weights
 from vantage.raters.trained.saved import Predictor
 
 Kind = Literal["encoder", "vectors", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-Way = Kind | Literal["text-majority", "user-majority"]
-"""Ways to learn, also those that only pairs have."""
 BLENDED: Final = ("encoder", "probe")
 STACKED: Final[tuple[Kind, ...]] = ("encoder", "probe", "vectors", "ridge")
 """The kinds of which a blend can be made."""
-_OF_FIT: Final = ("validation", "checkpoints", "progress")
 
 
 def fit(
-    corpus: Corpus,
+    data: Corpus | Split,
     questions: str | Sequence[str] = (),
     *,
-    kind: Kind = "encoder",
+    kind: Kind | str = "encoder",
+    traits: Sequence[str] | None = None,
     validation: Corpus | None = None,
     target: Target | None = None,
     coarse: bool = False,
@@ -48,53 +48,69 @@ def fit(
     progress: Progress | None = None,
     **settings: object,
 ) -> TrainedRater:
-    """Learns to judge as people do.
+    """Learns to judge as people do, or from a split what each user says of each text.
+
+    Where a split keeps the labels of test users apart (`adaptation="test"`), kinds that tell users apart look at
+    them when a user is met: they move the predictions for this user, and nothing else is learned from them.
 
     Args:
-        corpus: What is learned from.
+        data: What is learned from: a corpus, or the training part of a split made by `vantage.perspective.split`.
         questions: One question, or several that are learned together; all of the corpus where none is named.
-        kind: `encoder`; `vectors`, a regression on the vectors of an encoder that stays as it is, which takes minutes;
+        kind: `encoder`; `vectors`, a regression on the vectors of a frozen encoder, which takes minutes;
             `probe`, a regression on the states of a language model; `blend`, several of these stacked, an encoder and a
             probe unless `parts` says otherwise; `ridge` or `logistic` regression on words; or a baseline: `majority`,
-            `mean`, `median`.
+            `mean`, `median`. Of a split one of `pairs.PAIR_METHODS`, where `encoder` is `tokens`.
+        traits: What is told of the users of a split; all traits in which they differ where nothing is said. Of unnamed
+            users nothing is told.
         validation: What is never learned from but decides when to stop and what to choose; it may share no text with
-            `corpus`. Without it, texts of the corpus are held out in turn.
+            the corpus. Without it, texts of the corpus are held out in turn.
         target: `individual` judgments, or their `mean`, `median` or `majority` per item. Encoders learn individual
             judgments where nothing is said, the other kinds the mean (for a nominal scale the majority).
-        coarse: Learn the bands of the scale (low, neutral, high) instead of its options; the questions are then
-            called `QUESTION-coarse`, as in the coarse style of chat raters.
-        raters: Whose judgments are learned; people's where nobody is named.
+        coarse: Learn the bands of the scale (low, neutral, high) instead of its options; questions are then called
+            `QUESTION-coarse`, as in the coarse style of chat raters.
+        raters: Whose judgments to learn (default: people's).
         condition: Only judgments under this condition.
-        name: The rater's id; otherwise it is made from kind and model.
+        name: The rater's id (default: made from kind and model).
         seed: Random seed.
         checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders and probes).
         progress: Called with steps done and steps in all (encoders and probes).
-        settings: Those of `EncoderSettings`, `ProbeSettings` or `LinearSettings`; of a blend those of the encoder, and
-            `parts` (such as `encoder+probe+vectors`), `reader` (the language model that is probed), `frozen` (whose
-            vectors are taken) and `weights` (what each part counts; held-out texts tell where they are not given).
+        settings: Those of `EncoderSettings` (of a split `PairSettings`), `ProbeSettings` or `LinearSettings`; of a
+            blend those of the encoder, and `parts` (such as `encoder+probe+vectors`), `reader` (the language model that
+            is probed), `frozen` (whose vectors are taken) and `weights` (what each part counts; held-out texts tell
+            where they are not given).
 
     >>> import vantage
     >>> rater = fit(vantage.demo_corpus(), ["trust", "competence"], kind="ridge")
     >>> rater.judge(vantage.demo_corpus()).columns[-3:]
     ['probabilities', 'expected', 'uncertainty']
+    >>> parts = vantage.perspective.split(vantage.demo_corpus(), question="trust", adaptation_items=2)
+    >>> fit(parts, kind="user-majority").judge().select("item", "rater", "value").shape
+    (11, 3)
     """
+    trained: dict[str, Any] = {"seed": seed, "checkpoints": checkpoints, "progress": progress}
+    of_texts = {"validation": validation, "target": target, "coarse": coarse, "raters": raters, "condition": condition}
+    if isinstance(data, Split):
+        if lost := [option for option, given in {"questions": questions, **of_texts}.items() if given]:
+            raise InputError(f"the split says what is learned, and not {lost[0]}", remedy="leave it out")
+        return _of_pairs(data, "tokens" if kind == "encoder" else kind, traits, trained, settings, name)
+    if traits is not None:
+        raise InputError("of the users of a corpus no trait is told", remedy="pass a split, or leave traits out")
     if kind not in KINDS:
-        raise InputError(f"there is no kind of trained rater '{kind}'", remedy=nearest(kind, list(KINDS)))
+        remedy = "it judges pairs; pass a split" if kind in PAIR_METHODS else nearest(kind, list(KINDS))
+        raise InputError(f"there is no kind of trained rater '{kind}' of texts", remedy=remedy)
     if kind == "blend":
-        learned_by_both = {"target": target, "coarse": coarse, "raters": raters, "condition": condition, "seed": seed}
-        of_encoder = {"validation": validation, "checkpoints": checkpoints, "progress": progress}
-        return _blend(corpus, questions, learned_by_both, {**of_encoder, **settings}, name)
-    asked = [questions] if isinstance(questions, str) else list(questions) or [q.id for q in corpus.questions]
-    instrument = instrument_of(corpus, asked)
+        return _blend(data, questions, {**of_texts, **trained}, settings, name)
+    asked = [questions] if isinstance(questions, str) else list(questions) or [q.id for q in data.questions]
+    instrument = instrument_of(data, asked)
     if target is None:
-        nominal = any(not corpus.question(id_).scale.ordered for id_ in asked)
+        nominal = any(not data.question(id_).scale.ordered for id_ in asked)
         target = "individual" if kind in DISTRIBUTIONS else "majority" if nominal else "mean"
     chosen: dict[str, Any] = {"target": target, "coarse": coarse, "raters": raters, "condition": condition}
-    learned = examples(corpus, asked, **chosen)
+    learned = examples(data, asked, **chosen)
     held = None if validation is None else examples(validation, asked, **chosen)
     if held is not None:
         refuse_shared({"the training part": learned.instances.texts, "the validation part": held.instances.texts})
-    part = taught(kind, learned, settings, held, seed=seed, checkpoints=checkpoints, progress=progress)
+    part = taught(kind, learned, settings, held, **trained)
     about = about_learning(learned, part.predictor, kind, coarse, seed, settings)
     ordered = all(one.question.scale.ordered for one in learned.labels)
     by_mean = ordered and (kind in ("mean", "median", "ridge") or (kind in DISTRIBUTIONS and target == "individual"))
@@ -107,8 +123,30 @@ def fit(
     return TrainedRater(id_, used, asked_for, (part,), by_mean, about, held=part.predictor.aside)
 
 
+def _of_pairs(
+    split: Split,
+    kind: str,
+    traits: Sequence[str] | None,
+    trained: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    name: str,
+) -> TrainedRater:
+    """A rater of pairs, which has met the test users of its split."""
+    learned = pair_examples(split, kind, traits)
+    (labels,), told = learned.labels, list(learned.people.traits if learned.people is not None else ())
+    part = taught(PAIR_METHODS[kind].kind, learned, settings, method=kind, **trained)
+    about = about_learning(learned, part.predictor, kind, tuple(told), trained["seed"], settings)
+    id_ = f"{kind}:{short_name(about['settings']['model'])}" if part.kind == "encoder" else kind
+    about |= {"style": f"pairs:{kind}", "method": kind, "seed": trained["seed"], "traits": told}
+    about |= {"split": {"users": split.users, "adaptation": split.adapts, "extended": split.extended}}
+    plain = instrument_of(split.corpus, [labels.question.id]), (labels.question,), (part,)
+    rater = TrainedRater(name or id_, *plain, by_mean=False, about=about, split=split, warnings=never_seen(labels))
+    meet(rater, split, labels)
+    return rater
+
+
 def taught(
-    kind: Way,
+    kind: str,
     learned: Examples,
     settings: Mapping[str, Any],
     held: Examples | None = None,
@@ -157,26 +195,28 @@ def about_learning(learned: Examples, predictor: Predictor, *how: object) -> dic
 
 
 def _blend(
-    corpus: Corpus, questions: str | Sequence[str], both: dict[str, Any], of_encoder: dict[str, Any], name: str
+    corpus: Corpus, questions: str | Sequence[str], common: dict[str, Any], settings: dict[str, Any], name: str
 ) -> TrainedRater:
     """Several kinds, stacked. The encoder comes last: a model that is missing should be known before the long part."""
-    kinds = _words(of_encoder.pop("parts", BLENDED))
-    weights = [float(one) for one in _words(of_encoder.pop("weights", ()))]
+    kinds = _words(settings.pop("parts", BLENDED))
+    weights = [float(one) for one in _words(settings.pop("weights", ()))]
     if len(kinds) < 2 or len(set(kinds)) < len(kinds) or not set(kinds) <= set(STACKED):
         problem = f"a blend cannot have the parts {', '.join(kinds) or 'none'}"
         raise InputError(problem, remedy=f"name two or more of {', '.join(STACKED)}")
     check_weights(weights, len(kinds))
-    models = {"probe": of_encoder.pop("reader", "embedded"), "vectors": of_encoder.pop("frozen", "minilm")}
-    if "encoder" not in kinds and (lost := [setting for setting in of_encoder if setting not in _OF_FIT]):
-        raise InputError(f"no part of the blend has the setting '{lost[0]}'", remedy="leave it out, or add an encoder")
-    refuse_unknown(of_encoder, [*_OF_FIT, *(part.name for part in fields(EncoderSettings))], "an encoder")
-    kept = {name: of_encoder[name] for name in ("checkpoints", "progress")}
+    models = {"probe": settings.pop("reader", "embedded"), "vectors": settings.pop("frozen", "minilm")}
+    if "encoder" not in kinds and settings:
+        raise InputError(
+            f"no part of the blend has the setting '{next(iter(settings))}'", remedy="leave it out, or add an encoder"
+        )
+    refuse_unknown(settings, [part.name for part in fields(EncoderSettings)], "an encoder")
     # Shares of answers can be averaged with means only where both are learned from the same.
-    both |= {"target": both["target"] or "individual"}
-    how: dict[str, dict[str, Any]] = {kind: {**kept, "model": model} for kind, model in models.items()}
-    how |= {"encoder": of_encoder, "ridge": {}}
+    common |= {"target": common["target"] or "individual"}
+    validation = {"validation": common.pop("validation")}
+    how: dict[str, dict[str, Any]] = {kind: {"model": model} for kind, model in models.items()}
+    how |= {"encoder": {**validation, **settings}, "ridge": {}}
     fitted = {
-        kind: fit(corpus, questions, kind=kind, **how[kind], **both) for kind in sorted(kinds, key="encoder".__eq__)
+        kind: fit(corpus, questions, kind=kind, **how[kind], **common) for kind in sorted(kinds, key="encoder".__eq__)
     }
     return TrainedRater.stacked([fitted[kind] for kind in kinds], weights, name)
 

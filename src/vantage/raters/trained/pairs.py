@@ -1,14 +1,9 @@
-"""Raters of pairs: trained raters that predict what each user says of a text, rather than what people say on average.
-
-`fit_pairs` learns one from the training part of a perspectivist split. The ways to learn are those of `fit`, told who
-judges.
-"""
+"""Raters of pairs predict what each user says of a text: the ways to learn, told who judges, and what a split gives."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,23 +12,19 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.perspective.splits import Split, differing
-from vantage.raters.trained.base import Progress, short_name
 from vantage.raters.trained.baselines import BaselinePredictor
-from vantage.raters.trained.examples import Examples, Instances, Labels, instrument_of
-from vantage.raters.trained.fitting import Way, about_learning, taught
+from vantage.raters.trained.examples import Examples, Instances, Labels
 from vantage.raters.trained.people import People, fit_offsets
 from vantage.raters.trained.rater import TrainedRater
 
 
 class PairMethod(NamedTuple):
-    """One way to learn."""
+    """One way to learn; docs/perspective-raters.md says what each does."""
 
-    description: str
-    """What it does, in one sentence."""
+    kind: str
+    """What learns."""
     users: bool
     """Whether it tells users apart; a blind one gives a text the same label whoever judges it."""
-    kind: Way
-    """What learns."""
 
     @property
     def torch(self) -> bool:
@@ -42,37 +33,13 @@ class PairMethod(NamedTuple):
 
 
 PAIR_METHODS: Final[dict[str, PairMethod]] = {
-    "majority": PairMethod("The most frequent label in training, for every pair.", False, "majority"),
-    "text-majority": PairMethod(
-        "The label most people of the training part gave the text; the majority of all where nobody judged it.",
-        False,
-        "text-majority",
-    ),
-    "user-majority": PairMethod(
-        "The user's own most frequent label; else that of the people most alike in traits; else that of all.",
-        True,
-        "user-majority",
-    ),
-    "tfidf": PairMethod("Logistic regression on the words of the text, blind to users.", False, "logistic"),
-    "tfidf-users": PairMethod(
-        "Logistic regression on words, on words once more for each trait value, and on who the user is.",
-        True,
-        "logistic",
-    ),
-    "baseline": PairMethod("A fine-tuned encoder of the text alone.", False, "encoder"),
-    "tokens": PairMethod(
-        "A fine-tuned encoder with a token for the user and one for each trait in front of the text.", True, "encoder"
-    ),
-    "embeddings": PairMethod(
-        "A fine-tuned encoder to whose reading of the text vectors of the user and the traits are added.",
-        True,
-        "encoder",
-    ),
-    "heads": PairMethod(
-        "A fine-tuned encoder with an output layer for each user of the training part (multi-task learning).",
-        True,
-        "encoder",
-    ),
+    "majority": PairMethod("majority", users=False),
+    "text-majority": PairMethod("text-majority", users=False),
+    "user-majority": PairMethod("user-majority", users=True),
+    "tfidf": PairMethod("logistic", users=False),
+    "tfidf-users": PairMethod("logistic", users=True),
+    "baseline": PairMethod("encoder", users=False),
+    **dict.fromkeys(("tokens", "embeddings", "heads"), PairMethod("encoder", users=True)),
 }
 LIGHT: Final = tuple(name for name, method in PAIR_METHODS.items() if not method.torch)
 """The methods that need no torch."""
@@ -87,82 +54,27 @@ def pair_method(name: str) -> PairMethod:
     if method.torch and missing:
         raise InputError(
             f"the method '{name}' needs the package{'s' if missing[1:] else ''} {' and '.join(missing)}",
-            remedy=f"pip install vantage-raters[local], or use one of {', '.join(LIGHT)}",
+            remedy=f"pip install 'vantage-raters[local]', or use one of {', '.join(LIGHT)}",
         )
     return method
 
 
-def fit_pairs(
-    split: Split,
-    kind: str = "tokens",
-    *,
-    traits: Sequence[str] | None = None,
-    name: str = "",
-    seed: int = 0,
-    checkpoints: str | Path | None = None,
-    progress: Progress | None = None,
-    **settings: object,
-) -> TrainedRater:
-    """Learns what each user says of each text from the training part of a split.
-
-    Where the split keeps the labels of test users apart (`adaptation="test"`), methods that tell users apart look at
-    them when a user is met: they move the predictions for this user, and nothing else is learned from them.
-
-    Args:
-        split: Made by `vantage.perspective.split`.
-        kind: One of `PAIR_METHODS`.
-        traits: What is told of users; all traits in which they differ where nothing is said. Of unnamed users
-            nothing is told.
-        name: The rater's id; otherwise it is made from kind and model.
-        seed: Random seed.
-        checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders).
-        progress: Called with steps done and steps in all (encoders).
-        settings: Those of `PairSettings` (encoders) or `LinearSettings` (TF-IDF), as for `fit`.
-
-    >>> import vantage
-    >>> from vantage.perspective import evaluate, split
-    >>> parts = split(vantage.demo_corpus(), question="trust", adaptation="test", adaptation_items=2)
-    >>> rater = fit_pairs(parts, "user-majority")
-    >>> rater.judge().select("item", "rater", "value").shape
-    (11, 3)
-    >>> round(evaluate(rater.judge(), parts, resamples=0).f1("global", "micro"), 2)
-    0.18
-    """
-    how = pair_method(kind)
-    question = split.corpus.question(split.question)
+def pair_examples(split: Split, kind: str, traits: Sequence[str] | None) -> Examples:
+    """The training part of a split as what a method learns from; users are told apart only by methods that do so."""
+    how, question = pair_method(kind), split.corpus.question(split.question)
     if not question.scale.options:
-        problem = f"question '{question.id}' has a continuous scale and no labels"
-        raise InputError(problem, remedy="use vantage.raters.fit")
+        raise InputError(f"question '{question.id}' has a continuous scale and no labels", remedy="fit on a corpus")
     chosen = _traits(split, traits) if how.users else ()
     pairs = Instances.of_pairs(split.train, split.corpus, question.id, chosen)
-    labels = _labels(split.train, question)
     people = People.of({user: pairs.profiles[user] for user in pairs.users} if how.users else {}, chosen)
     kept = frozenset(split.set_aside["item"]) if split.adapts == "train" else frozenset[str]()
-    examples = Examples(pairs, (labels,), len(set(pairs.users)), len(pairs), people, kept)
-    part = taught(how.kind, examples, settings, method=kind, seed=seed, checkpoints=checkpoints, progress=progress)
-    about = about_learning(examples, part.predictor, kind, chosen, seed, settings)
-    id_ = f"{kind}:{short_name(about['settings']['model'])}" if how.kind == "encoder" else kind
-    about |= {"style": f"pairs:{kind}", "method": kind, "seed": seed, "traits": list(chosen)}
-    about |= {"split": {"users": split.users, "adaptation": split.adapts, "extended": split.extended}}
-    rater = TrainedRater(
-        name or id_,
-        instrument_of(split.corpus, [question.id]),
-        (question,),
-        (part,),
-        by_mean=False,
-        about=about,
-        split=split,
-        warnings=_never_seen(labels),
-    )
-    if split.adapts == "test":
-        _meet(rater, split, labels)
-    return rater
+    return Examples(pairs, (_labels(split.train, question),), len(set(pairs.users)), len(pairs), people, kept)
 
 
-def _meet(rater: TrainedRater, split: Split, labels: Labels) -> None:
-    """Takes in what test users said beforehand, where the method looks at users at all."""
+def meet(rater: TrainedRater, split: Split, labels: Labels) -> None:
+    """Takes in what test users said beforehand, where the split keeps it apart and the method looks at users at all."""
     adaptation, method = split.adaptation, rater.about["method"]
-    if adaptation.is_empty():
+    if split.adapts != "test" or adaptation.is_empty():
         return
     if not PAIR_METHODS[method].users:
         rater.warnings.append(
@@ -205,7 +117,8 @@ def _labels(pairs: pl.DataFrame, question: Question) -> Labels:
     return Labels(question, np.eye(len(place))[[place[value] for value in values]], values)
 
 
-def _never_seen(labels: Labels) -> list[str]:
+def never_seen(labels: Labels) -> list[str]:
+    """A sentence about the options that nobody gave in training, if there are any."""
     given = labels.shares.sum(axis=0)
     missing = [repr(option.label) for n, option in enumerate(labels.question.scale.options) if not given[n]]
     return [f"No training pair has the label {', '.join(missing)}; it is never predicted."] if missing else []

@@ -47,9 +47,9 @@ class Weighted:
 
 @dataclass
 class TrainedRater:
-    """A rater that learned from people; made by `fit`, `fit_pairs` or `TrainedRater.load`.
+    """A rater that learned from people; made by `fit` or `TrainedRater.load`.
 
-    One made by `fit_pairs` judges what each user says of a text, any other what people say of it.
+    One that learned from a split judges what each user says of a text, any other what people say of it.
 
     >>> import vantage
     >>> from vantage.raters.trained import fit

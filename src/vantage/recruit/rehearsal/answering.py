@@ -175,7 +175,7 @@ class RehearsalAnswers:
         free = [one for one in field.questions[0].scale.codes if one not in known.values()]
         careless = rng.random() < guest.behaviour.random
         seen = {
-            question.id: rng.normal() if careless else self._latent_answer(form, question, guest, rng)
+            question.id: rng.normal() if careless else float(self._latent(form, question, guest, rng)[0])
             for question in field.questions
             if question.id not in known
         }
@@ -232,26 +232,33 @@ class RehearsalAnswers:
         scale = question.scale
         random = rng.random() < guest.behaviour.random
         if field.low is not None and field.high is not None:
-            share = rng.random() if random else float(ndtr(self._latent_answer(form, question, guest, rng)))
-            meant = field.low + share * (field.high - field.low)
-            meant = round(meant, 1) if scale.range is not None else float(round(meant))
-            return field.way.decoded(question, meant)
+            span = field.high - field.low
+            given = field.low + rng.random() * span if random else self._meant(form, question, guest, rng)
+            return field.way.decoded(question, round(given, 1) if scale.range is not None else float(round(given)))
         codes = sorted(code for code in scale.codes if code != taken)
         if random:
             return float(rng.choice(codes))
-        place = int(self._latent_answer(form, question, guest, rng))
-        meant = sorted(scale.codes)[min(place, len(scale.codes) - 1)]
-        shown = next(code for code in scale.codes if field.way.decoded(question, code) == meant)
+        meant = self._meant(form, question, guest, rng)
+        shown = min(scale.codes, key=lambda code: abs(field.way.decoded(question, code) - meant))
         return float(shown if shown != taken else rng.choice(codes))
 
-    def _latent_answer(self, form: StudyForm, question: Question, guest: Guest, rng: np.random.Generator) -> float:
+    def _meant(self, form: StudyForm, question: Question, guest: Guest, rng: np.random.Generator) -> float:
+        """The answer of a person as they see the item, in the codes of the question."""
+        model = self.models[question.id]
+        answer = float(model.coded(self._latent(form, question, guest, rng)))
+        if len(model.codes):
+            return float(model.codes[int(answer)])
+        low, high = question.scale.ends
+        return low + float(ndtr(answer)) * (high - low)
+
+    def _latent(self, form: StudyForm, question: Question, guest: Guest, rng: np.random.Generator) -> Floats:
+        """What a person thinks of an item, before it is cut into options."""
         model = self.models[question.id]
         options = len(model.codes) if model.unordered else 1
         of_item = self._effect(f"item:{form.item}:{question.id}", options)
         of_rater = self._effect(f"rater:{guest.number}:{question.id}", options)
         rest = np.sqrt(max(1 - model.item - model.rater, 0.0)) * rng.normal(size=options)
-        latent = np.sqrt(model.item) * of_item + np.sqrt(model.rater) * of_rater + rest
-        return float(model.coded(latent))
+        return np.asarray(np.sqrt(model.item) * of_item + np.sqrt(model.rater) * of_rater + rest)
 
     def _effect(self, name: str, options: int) -> Floats:
         digest = blake2b(f"{self.seed}:{name}".encode(), digest_size=8).digest()
@@ -274,7 +281,7 @@ def _model(question: Question, pilot: Corpus | None) -> RatingModel:
             raise InputError(
                 f"The pilot has no model of '{question.id}': {error.problem}", remedy=error.remedy
             ) from None
-    if scale.range is not None:
+    if scale.slides:
         return RatingModel(np.empty(0), "interval", np.empty(0), ITEM, RATER)
     codes = sorted(scale.codes)
     frequency = np.exp(-np.square(np.linspace(-1.5, 1.5, len(codes))) / 2)

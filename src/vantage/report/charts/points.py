@@ -91,7 +91,8 @@ def points(
         all_axes[0].set_xlim(limits[0] - room, limits[1] + room)
     if len(several) > 1 or expected:
         handles, labels = all_axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
+        # Above, since the label of the axis is below.
+        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 4))
     return figure
 
 

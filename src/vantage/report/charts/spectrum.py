@@ -84,7 +84,7 @@ def spectrum(
 def _stacked(
     axes: Axes, part_of: pl.DataFrame, kinds: Sequence[Any], colour: dict[Any, str], value: str, part: str
 ) -> None:
-    """Shares stacked from below, the last answer at the bottom, as steps without gaps."""
+    """Shares stacked from below, the first answer at the bottom, as steps without gaps."""
     wide = part_of.pivot(on=part, index="column", values=value, aggregate_function="sum").sort("column")
     below = np.zeros(len(wide))
     for kind in kinds:

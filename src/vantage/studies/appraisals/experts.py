@@ -51,7 +51,6 @@ def agreement(analysis: Appraised) -> Data:
 
 
 def _ends(comparison: Mapping[str, float | None], column: str, scale: float = 1.0) -> dict[str, float | None]:
-    """A statistic and its interval as the columns of a result."""
     ends = {"estimate": comparison[column], "low": comparison[f"{column}_low"], "high": comparison[f"{column}_high"]}
     return {name: None if value is None else scale * value for name, value in ends.items()}
 

@@ -143,7 +143,6 @@ def models_draft(analysis: Appraised) -> Data:
 
 
 def _unread(analysis: Appraised) -> dict[str, Floats]:
-    """Ratings that take no reading of the post."""
     gold = analysis.gold
     if len(gold) < 2:
         return {}
@@ -162,7 +161,6 @@ def _distance(runs: list[Floats], gold: Floats) -> Score:
 
 
 def _person(analysis: Appraised, asked: Any) -> Score | None:
-    """The difference of two people, on the posts that both rated."""
     names = analysis.by_people["rater"].unique().sort()[:2].to_list()
     rated = [
         matrix(analysis.by_people.filter(rater=name), analysis.posts, analysis.questions, 0.0)[asked] for name in names

@@ -44,7 +44,6 @@ def changes(analysis: ContextAnalysis) -> pl.DataFrame:
 def _of_parts(
     analysis: ContextAnalysis, rows_of: Callable[[Statements, pl.DataFrame], Iterator[dict[str, Any]]], *raters: str
 ) -> pl.DataFrame:
-    """The rows of every task and kind of context."""
     rows = [
         {TASK: part.task.name, "kind": kind, **row}
         for part in analysis.parts.values()

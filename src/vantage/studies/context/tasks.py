@@ -193,7 +193,7 @@ def _labelled(items: pl.DataFrame, question: Question, place: Path) -> pl.DataFr
         code = question.scale.code(label)
         if label and code is None:
             remedy = f"use {question.scale.describe()}"
-            problem = f"'{label}' is no answer of question '{question.id}'"
+            problem = f"'{label}' is not an answer to question '{question.id}'"
             raise InputError(problem, file=place, row=row, column=LABEL, remedy=remedy)
         labels.append(None if code is None else names[code])
     return items.with_columns(pl.Series(LABEL, labels, dtype=pl.String))

@@ -247,7 +247,8 @@ def scores(analysis: Perspectives) -> Data:
     (one,) = analysis.evaluated
     label = {"macro": "macro F1", CLOSENESS: CLOSENESS}.get(one.task.label, f"F1 of '{one.task.label}'")
     frame = stacked(_row(one, cell) for cell in one.done)
-    return Data(frame, {"of": one.task.name, "score": label, "units": one.over})
+    units = "texts" if one.over == "texts" else "users (global and user) and texts (text)"
+    return Data(frame, {"of": one.task.name, "score": label, "units": units})
 
 
 def trait_scores(analysis: Perspectives) -> pl.DataFrame:

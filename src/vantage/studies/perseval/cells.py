@@ -46,7 +46,7 @@ class PersevalOptions:
     def check(self) -> None:
         """Refuses values that cannot be meant."""
         if not 0 <= self.threshold <= 1:
-            raise InputError(f"a threshold of {self.threshold} is no F1", remedy="use for example 0.5")
+            raise InputError(f"a threshold of {self.threshold} is not an F1 score", remedy="use for example 0.5")
         if min(self.texts, self.resamples) < 0 or self.shown < 1:
             raise InputError("texts and resamples cannot be negative, and one earlier answer must be shown")
 

@@ -24,8 +24,8 @@ from vantage.raters.encoders import load_encoder
 from vantage.raters.models.base import ModelError
 from vantage.raters.scoring import calibrated
 from vantage.raters.shots import Encode
-from vantage.raters.trained.pairs import PAIR_METHODS, fit_pairs
-from vantage.raters.trained.rater import TrainedRater
+from vantage.raters.trained import TrainedRater, fit
+from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.studies.execution import NO_ENCODER, Context, hundredths
 from vantage.studies.perseval import analysis, whom
 from vantage.studies.perseval.cells import GridCell, PersevalOptions, planned
@@ -99,9 +99,9 @@ def _rater(
             if context.folder is not None:
                 given["checkpoints"] = context.folder / "checkpoints" / f"{task.name}-{key}"
             with context.step(f"{task.name}: training {key}", 100) as moved:
-                fitted[key] = fit_pairs(_split(task, cell), cell.rater, progress=hundredths(moved), **given)
+                fitted[key] = fit(_split(task, cell), kind=cell.rater, progress=hundredths(moved), **given)
         else:
-            fitted[key] = fit_pairs(_split(task, cell), cell.rater, **given)
+            fitted[key] = fit(_split(task, cell), kind=cell.rater, **given)
         for note in fitted[key].notes:
             if "never predicted" in note:
                 context.warn(f"{task.name}: {note}")
@@ -124,7 +124,7 @@ def _one_by_one(task: CorpusTask, context: Context[PersevalOptions], kept: Predi
         if people[trait].drop_nulls().n_unique() < 2 or (ONE_TRAIT, f"trait:{trait}") in kept:
             continue
         if context.trains(f"{task.name}: {ONE_TRAIT} ({trait} alone)", f"{len(split.train):,} judgments"):
-            rater = fit_pairs(split, ONE_TRAIT, traits=[trait], seed=context.seed)
+            rater = fit(split, kind=ONE_TRAIT, traits=[trait], seed=context.seed)
             kept[ONE_TRAIT, f"trait:{trait}"] = rater.judge()
 
 

@@ -229,7 +229,6 @@ def _without_each(values: Floats) -> Floats:
 
 
 def _others(scores: Floats, person: int) -> Floats:
-    """The means of groups without one person."""
     rest = np.delete(scores, person, axis=1)
     known = np.asarray(np.isfinite(rest).any(axis=1))
     return np.where(known, np.nanmean(np.where(known[:, None], rest, 0.0), axis=1), np.nan)
@@ -307,5 +306,4 @@ def _compared(analysis: Stereomap) -> list[PlacedGroups]:
 
 
 def _inside(analysis: Stereomap, source: PlacedGroups, cluster: str) -> list[int]:
-    """The places of the groups of a human cluster."""
     return [n for n, item in enumerate(source.items) if analysis.reference.get(item) == cluster]

@@ -111,7 +111,6 @@ def _correlated(source: PlacedGroups, seed: int) -> pl.DataFrame:
 
 
 def _feelings(sources: Sequence[PlacedGroups]) -> pl.DataFrame:
-    """The mean feelings and behaviour over runs towards every group that is in a cluster."""
     frames = [pl.DataFrame()]
     for source in sources:
         place = {name: n for n, name in enumerate(source.clusters.names if source.clusters else ())}

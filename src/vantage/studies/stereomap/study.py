@@ -106,7 +106,7 @@ def warnings(analysis: Stereomap) -> Iterator[str]:
     if not analysis.keywords.is_empty() and not available(analysis.language):
         yield (
             "There is no lemmatizer for this language, so the lemma stage of the keyword lookup found nothing; "
-            "pip install vantage-raters[text] brings those for English, German and Dutch."
+            "pip install 'vantage-raters[text]' brings those for English, German and Dutch."
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from typing import Any, Final, TypeAlias
 
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import chdtrc, expit, log_softmax
 
-from vantage.measures import facets
 from vantage.measures.intervals import CORRELATIONS
 from vantage.measures.resampling import Resampling
 from vantage.report.engine import Analysis, there
+from vantage.report.parts import Figure
 from vantage.scales import show_code
 from vantage.studies.wcsent.learning import QUESTIONS
+from vantage.studies.wcsent.people import judged_questions, rulers
 
 Floats: TypeAlias = NDArray[np.float64]
 NODES: Final = (15, 15)
@@ -31,12 +32,17 @@ DRAWS: Final = 400
 def scale_points(analysis: Analysis) -> pl.DataFrame:
     """The thresholds between neighbouring points in people's ratings, and the points that are never the likeliest.
 
-    A threshold below the one before it means that the point between them is the likeliest answer at no location.
+    They are those of the Wright maps. A threshold below the one before it means that the point between them is the
+    likeliest answer at no location.
     """
-    steps = facets(analysis.people, by="question", show="thresholds", unconnected="assume")
-    steps = there(steps.filter(pl.col("group").is_null(), pl.col("estimate").is_not_null()))
+    maps = zip(judged_questions(analysis), rulers(analysis) or (), strict=False)
+    drawn = {question: one.data for question, one in maps if isinstance(one, Figure)}
+    found = [frame.filter(facet="threshold").with_columns(question=pl.lit(of)) for of, frame in drawn.items()]
+    steps = pl.concat(there(found or None)).select("question", "estimate", threshold="name")
     step = pl.col("estimate") - pl.col("estimate").shift().over("question")
-    return steps.with_columns(step=step, point=pl.col("threshold").str.split("|").list.first(), never=step < 0)
+    point = pl.col("threshold").str.split("|").list.first().str.replace("-", "−", literal=True)
+    reason = pl.format("below the threshold before it: {} is never the likeliest answer", point)
+    return steps.with_columns(step=step, point=point, never=step < 0, reason=pl.when(step < 0).then(reason))
 
 
 def not_expressed(analysis: Analysis) -> pl.DataFrame:
@@ -109,14 +115,20 @@ class _Zeros:
     @staticmethod
     def _answers(given: Floats) -> tuple[Floats, Floats, Floats]:
         """Log probabilities of the points by place, chances of "not expressed", and the log weights of both."""
-        (node, weight), (chance, other) = (np.polynomial.hermite_e.hermegauss(many) for many in NODES)
-        weight, other = (np.log(one / one.sum()) for one in (weight, other))
+        (node, weight), (chance, other) = map(_quadrature, NODES)
         steps = np.concatenate([[0.0], np.cumsum(given[:6])])
         points = log_softmax(np.exp(given[6]) * node[:, None] * np.arange(7) - steps, axis=1)
         if len(given) == 7:
             return points, np.full(1, 1e-12), weight[:, None]
         nothing = expit(given[7] + np.exp(given[8]) * chance).clip(1e-12, 1 - 1e-9)
         return points, nothing, weight[:, None] + other
+
+
+@cache
+def _quadrature(many: int) -> tuple[Floats, Floats]:
+    """Points of the standard normal distribution and the logarithms of their weights."""
+    point, weight = np.polynomial.hermite_e.hermegauss(many)
+    return point, np.log(weight / weight.sum())
 
 
 def latent_relations(analysis: Analysis) -> pl.DataFrame:
@@ -170,7 +182,6 @@ class _Products:
         self.same = (both["row"].to_numpy(), both["who"].to_numpy(), (both["value"] * both["value_other"]).to_numpy())
 
     def _of(self, side: tuple[Any, Any, Any], out: int | None) -> tuple[Floats, Floats]:
-        """How many of the ratings each item has, and their sum."""
         row, who, value = side
         kept = np.ones(len(row)) if out is None else (who != out).astype(np.float64)
         many, sums = (np.bincount(row, weights, self.items) for weights in (kept, kept * value))

@@ -94,10 +94,16 @@ def unanimous_items(analysis: Analysis) -> pl.DataFrame:
     return pl.concat([by_question, total], how="vertical_relaxed").with_columns(share)
 
 
+@lru_cache(maxsize=1)
 def rulers(analysis: Analysis) -> list[Part | str] | None:
     """The Wright map of each question: annotators, whoever else judged, and pairs on one scale."""
-    asked = set(analysis.corpus.judgments.drop_nulls("value")["question"])
-    return wright_maps(analysis.corpus, [question for question in QUESTIONS if question in asked])
+    return wright_maps(analysis.corpus, judged_questions(analysis))
+
+
+def judged_questions(analysis: Analysis) -> list[str]:
+    """The questions that somebody answered."""
+    answered = set(analysis.corpus.judgments.drop_nulls("value")["question"])
+    return [question for question in QUESTIONS if question in answered]
 
 
 def score_counts(analysis: Analysis) -> pl.DataFrame:
@@ -174,8 +180,8 @@ def properties(analysis: WarmthAnalysis) -> pl.DataFrame:
 
     Stance is known of pairs whose target is that of SemEval; there the target is held constant.
     """
-    people, kind = analysis.people, pl.when(pl.col("target").is_in(PERSONS)).then(pl.lit("person"))
-    items = people.items.with_columns(kind.otherwise(pl.lit("group")).alias("target_type"))
+    people, kind = analysis.people, pl.when(pl.col("target").is_in(PERSONS)).then(pl.lit("persons"))
+    items = people.items.with_columns(kind.otherwise(pl.lit("groups")).alias("target_type"))
     models = {"target_type": ["target_type"]}
     if analysis.options.stance:
         items = items.drop("stance", strict=False).join(joined(analysis).select("item", "stance"), on="item")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -56,36 +56,32 @@ class WarmthAnalysis(Analysis):
         items = there(self.judged)["item"].unique().to_list()
         return self.corpus.filter(question=list(QUESTIONS), item=items)
 
-    @cached_property
-    def scores(self) -> pl.DataFrame:
-        """Every rater and question with all scores."""
-        people = self.corpus.filter(kind="person", item=self.test["item"].to_list())
-        means = people.judgments.group_by("item", "question").agg(pl.col("value").mean())
-        exact = there(self.fine.select("item", "question", "rater", pl.col("exact").alias("value")).drop_nulls())
-        answers = self.fine.select("item", "question", "rater", "value", "status")
-        classes = accuracy(answers, by=PAIR, reference=self.gold, metric=CLASSES, labels=range(-3, 4), ci="none")
-        errors = accuracy(exact, by=PAIR, reference=self.gold, metric=["mae", "rmse"], ci="none")
-        # Raters are compared on what all answered: a model can be asked about some pairs only, and refuse others.
-        raters = pl.col("rater").n_unique()
-        shared = exact.filter(raters.over("item", "question") == raters.over("question"))
-        ranks, same = self._ranks(exact, "spearman"), self._ranks(shared, "same")
-        same = same.with_columns(same_pairs="same" if len(shared) < len(exact) else pl.lit(None, dtype=pl.Float64))
-        to_means = accuracy(exact, by=PAIR, reference=means, metric=["spearman"], ci="none")
-        to_means = _wide(to_means).rename({"spearman": "spearman_mean"})
-        table = _wide(classes)
-        for more in (_wide(errors), ranks, same, to_means, _answered(self.fine)):
-            table = table.join(more, on=PAIR, how="left", maintain_order="left")
-        return table.sort("spearman_mean", "within", descending=True, nulls_last=True)
 
-    def _ranks(self, exact: pl.DataFrame, name: str) -> pl.DataFrame:
-        """Rank correlations with the released scores."""
-        ranks = accuracy(exact, by=PAIR, reference=self.gold, metric=["spearman"], seed=self.seed)
-        return ranks.select(*PAIR, pl.col("estimate").alias(name), **{f"{name}_{end}": end for end in ("low", "high")})
-
-
+@lru_cache(maxsize=1)
 def scores(analysis: WarmthAnalysis) -> pl.DataFrame:
-    """Raters against the released scores on seven points."""
-    return analysis.scores
+    """Raters against the released scores on seven points: every rater and question with all scores."""
+    fine, gold = analysis.fine, analysis.gold
+    people = analysis.corpus.filter(kind="person", item=analysis.test["item"].to_list())
+    means = people.judgments.group_by("item", "question").agg(pl.col("value").mean())
+    exact = there(fine.select("item", "question", "rater", pl.col("exact").alias("value")).drop_nulls())
+    answers = fine.select("item", "question", "rater", "value", "status")
+    classes = accuracy(answers, by=PAIR, reference=gold, metric=CLASSES, labels=range(-3, 4), ci="none")
+    errors = accuracy(exact, by=PAIR, reference=gold, metric=["mae", "rmse"], ci="none")
+    # Raters are compared on what all answered: a model can be asked about some pairs only, and refuse others.
+    raters = pl.col("rater").n_unique()
+    shared = exact.filter(raters.over("item", "question") == raters.over("question"))
+    table = _wide(classes).join(_wide(errors), on=PAIR, how="left", maintain_order="left")
+    for name, some in (("spearman", exact), ("same", shared)):
+        ranks = accuracy(some, by=PAIR, reference=gold, metric=["spearman"], seed=analysis.seed)
+        ends = {f"{name}_{end}": end for end in ("low", "high")}
+        table = table.join(
+            ranks.select(*PAIR, **{name: "estimate", **ends}), on=PAIR, how="left", maintain_order="left"
+        )
+    to_means = accuracy(exact, by=PAIR, reference=means, metric=["spearman"], ci="none")
+    for more in (_wide(to_means).rename({"spearman": "spearman_mean"}), _answered(fine)):
+        table = table.join(more, on=PAIR, how="left", maintain_order="left")
+    same_pairs = pl.col("same") if len(shared) < len(exact) else pl.lit(None, dtype=pl.Float64)
+    return table.with_columns(same_pairs=same_pairs).sort("spearman_mean", "within", descending=True, nulls_last=True)
 
 
 def coarse(analysis: WarmthAnalysis) -> pl.DataFrame:
@@ -106,7 +102,7 @@ def coarse(analysis: WarmthAnalysis) -> pl.DataFrame:
 
 def encoders(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Our encoders beside the paper's, with the spread over seeds."""
-    mine = there(analysis.scores.filter(pl.col("rater").str.starts_with("encoder/")))
+    mine = there(scores(analysis).filter(pl.col("rater").str.starts_with("encoder/")))
     metrics = ("accuracy", "f1_macro", "within", "spearman", "spearman_mean")
     training = pl.col("rater").str.replace(r"/\d+$", "").str.strip_prefix("encoder/").alias("training")
     means = mine.group_by(training, "question", maintain_order=True).agg(

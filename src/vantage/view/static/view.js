@@ -168,15 +168,23 @@ const inside = {
     const row = data.raters[id].rows.find((one) => one.rater === given.rater);
     if (!row) throw new Error(`There is no rater '${given.rater}'.`);
     const [of, item, value, status, why] = ["question", "item", "value", "status", "rationale"].map(column);
-    const items = new Map(data.items[id].rows.map((one) => [one.item, one]));
+    const [first] = data.items[id].groups, all = new Map(data.items[id].rows.map((one) => [one.item, one.pictures.find((part) => part.group === first)]));
+    // Whoever is counted among the others is taken out of them.
+    const among = (first === "all raters" || ["person", "slot"].includes(row.kind)) && row.traits.excluded?.toLowerCase() !== "true";
+    const votes = votesOf(id, rowsWhere("rater", given.rater), () => true), votesOn = (name) => (among && votes.get(name)) || [];
+    const meanOfOthers = (name) => {
+      const every = all.get(name), n = every ? total(every.counts) : 0, left = n - votesOn(name).length;
+      return left > 0 ? (every.mean * n - total(votesOn(name))) / left : null;
+    };
     const mine = rowsWhere("rater", given.rater).filter((one) => of(one) === id).map((one) => {
-      const others = items.get(item(one))?.pictures[0]?.mean ?? null, own = value(one);
+      const others = meanOfOthers(item(one)), own = value(one);
       const apart = own === null || others === null ? null : own - others;
       return { item: item(one), text: data.texts[item(one)]?.text, value: own, status: status(one), others, apart, rationale: why(one), size: apart === null ? null : Math.abs(apart) };
     });
     const use = question.codes.map(() => 0), others = question.codes.map(() => 0);
     mine.forEach((one) => { if (one.value !== null) use[nearest(question.codes, one.value)]++; });
-    data.items[id].rows.forEach((one) => one.pictures[0]?.counts.forEach((times, at) => { others[at] += times; }));
+    all.forEach((one) => one?.counts.forEach((times, at) => { others[at] += times; }));
+    if (among) use.forEach((times, at) => { others[at] -= times; });
     return { ...row, question: id, labels: question.labels, use, others_use: others, total: mine.length, ticks: question.ticks, listed: byNumber(mine, "size", true).slice(0, 200) };
   },
   map: (given) => data.maps[given.kind === "items" ? "items" : `${given.kind} ${asked(given)}`],
@@ -496,7 +504,7 @@ function heat(map, trait, chosen, changed) {
   const likest = (at, sign) => map.cells[at].reduce((best, one, other) => (other === at || one === null || (best !== null && sign * (map.cells[at][best] - one) >= 0) ? best : other), null);
   const pair = (at, sign) => { const other = likest(at, sign); return other === null ? "–" : `${points[other].id} (${map.cells[at][other]} %)`; };
   mark();
-  return h("div", {}, h("p", { class: "legend" }, groups.map((name, at) => h("span", { class: `c${at % 8}` }, `■ ${name}`)), h("span", {}, `agreement ${low} %`), h("svg", { width: 90, height: 12, "aria-hidden": "true", class: "heat" }, paths.map((_, at) => h("path", { d: `M${at * 7} 0h7v12h-7z`, "fill-opacity": .04 + (.96 * at) / LEVELS }))), h("span", {}, `${high} %`)),
+  return h("div", {}, h("p", { class: "legend" }, groups.map((name, at) => h("span", { class: `c${at % 8}` }, `■ ${name}`)), h("span", {}, `agreement ${low} % `, h("svg", { width: 90, height: 12, "aria-hidden": "true", class: "heat" }, paths.map((_, at) => h("path", { d: `M${at * 7} 0h7v12h-7z`, "fill-opacity": .04 + (.96 * at) / LEVELS }))), ` ${high} %`)),
     h("div", { class: "wide" }, svg), status, h("div", { class: "tools" }, button("Choose nobody", () => { picked.clear(); mark(); changed([]); })),
     h("details", {}, h("summary", {}, "The raters as a table"), table(["rater", trait || "kind", "most alike", "least alike"], points.map((one, at) => [link("rater", { rater: one.id }, one.id), one.group, pair(at, 1), pair(at, -1)]))));
 }
@@ -620,7 +628,7 @@ const views = {
       kinds.length > 1 ? select("kind", "Kind", [["", "all"], ...kinds.map((kind) => [kind, kind])], given.kind) : null,
       select("sort", "Sort by", sorts, given.sort || "flags"),
       select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true")]);
-    const about = question.distances ? "Consistency is the correlation with other people on the same items, with a 95 % interval; severity is the mean difference from them." : "Same answer: how often other people give the same answer to the same text.";
+    const about = question.distances ? "Consistency is the correlation with other people on the same items, with a 95 % interval that holds for one rater alone; severity is the mean difference from them." : "Same answer: how often other people give the same answer to the same text.";
     const heads = ["rater", "kind", ...["answers", "consistency", "severity", "spread", "same answer as others", "most frequent answer"].map((title) => ({ title, number: true })), "traits", "what stands out"];
     const rows = answer.rows.map((row) => [link("rater", { rater: row.rater, question: asked(given) }, row.rater), row.kind, count(row.answers), interval(row), number(row.bias), number(row.spread), percent(row.agreement), percent(row.top_share),
       traitsOf(row.traits), row.flags.length ? h("span", { class: "flag" }, row.flags.join("; ")) : "–"]);
@@ -637,7 +645,7 @@ const views = {
     return [h("h1", {}, answer.rater), controls("rater", given, [questionSelect(given)], { rater: given.rater }),
       answer.flags.length ? h("p", { class: "problem" }, `Stands out: ${answer.flags.join("; ")}.`) : h("p", {}, answer.traits.excluded?.toLowerCase() === "true" ? "This rater is excluded: measures and pictures leave them out." : "Nothing stands out about this rater."),
       h("dl", {}, known.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
-      h("h2", {}, "Use of the scale"), pictures([{ group: answer.rater, counts: answer.use }, { group: "others", counts: answer.others_use }].filter((one) => one.counts.length), question, true),
+      h("h2", {}, "Use of the scale"), pictures([{ group: answer.rater, counts: answer.use }, { group: "others", counts: answer.others_use }].filter((one) => total(one.counts)), question, true),
       h("h2", {}, question.distances ? "Answers, those farthest from the others first" : "Answers"), table(heads, rows, "Answers"),
       answer.total > answer.listed.length ? h("p", { class: "note" }, `The first ${answer.listed.length} of ${counted(answer.total, "judgment")}.`) : null,
       h("div", { class: "tools" }, csvButton("rater", answer.listed))];

@@ -213,7 +213,7 @@ def test_a_run_that_costs_too_much_ends(corpus: Corpus) -> None:
     [
         ({"control": "none"}, "there is no control 'none'"),
         ({"attempts": 0}, "0 attempts were allowed; allow at least one"),
-        ({"labels": "text"}, "the label 'I just love waiting.' of item 's1' is no answer of question 'sarcasm'"),
+        ({"labels": "text"}, "the label 'I just love waiting.' of item 's1' is not an answer to question 'sarcasm'"),
         ({"labels": "gold"}, "the items have no column 'gold'"),
     ],
 )

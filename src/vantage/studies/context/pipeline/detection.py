@@ -58,7 +58,9 @@ class Judging:
         if not 0 < self.mark <= 1:
             raise InputError(f"the mark {self.mark:g} is not above 0 and at most 1", remedy="use for example 0.4")
         if not 0 < self.budget < 1:
-            raise InputError(f"the budget {self.budget:g} is no share between 0 and 1", remedy="use for example 0.25")
+            raise InputError(
+                f"the budget {self.budget:g} is not a share between 0 and 1", remedy="use for example 0.25"
+            )
 
     def marked(self, votes: pl.DataFrame) -> pl.Series:
         """Whether people find each item ambiguous."""

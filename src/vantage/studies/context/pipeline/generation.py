@@ -302,7 +302,7 @@ def _code(item: str, label: str, question: Question) -> float:
     for option in question.scale.options:
         if label.strip().casefold() in (option.name.casefold(), show_code(option.code), str(option.code)):
             return option.code
-    problem = f"the label '{label}' of item '{item}' is no answer of question '{question.id}'"
+    problem = f"the label '{label}' of item '{item}' is not an answer to question '{question.id}'"
     raise InputError(problem, remedy=f"its answers are {question.scale.describe()}")
 
 
