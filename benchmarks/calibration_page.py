@@ -59,64 +59,29 @@ presentations, its reliability that of two answers. Order and wording do not int
 starts at 0: it always holds. *Mean* is an average that should be 1.
 """
 _LIMITS = """
-## What was done about it
+## Where the goal is missed
 
-* Resamples of items vary less than other items do, by (n − 1)/n, and the percentiles of a few hundred resamples stop
-  short: plain percentile intervals over 60 items hold the value of five raters in 90–93 % of cases. Intervals are as
-  much longer as Student's t is (Hesterberg 2015). Alpha and kappas of few items are too small on average; their
-  intervals are moved by the bias that resamples show.
-* Shares near 0 and 1 are skewed, and so are the shares of single raters. Intervals that reach as far down as up miss
-  on one side: of 400 each in the sparse design and with strong rater effects, those of ambiguity lay below the value
-  in 5.8 and 5.5 % and above it in 1.5 and 1.2 %. Wilson's interval of as many independent units as have the same
-  variance lies below it in 3.2 and 2.8 % and above it in 1.8 and 2.0 %.
-* Raters drawn with replacement have copies, which agree by construction. Intervals over raters of agreement,
-  differences and entropies were made from such resamples, with no answer paired with its own copy: of 600 tables with
-  8 raters who differ in habits and care, 98.5 % of those of nominal alpha held the value, 97.2 % of those of entropy
-  and 91.7 % of those of standard deviations. Since raters are left out in turn, as for all other measures, these are
-  95.2, 94.5 and 93.2 %. Where each of 40 raters judged a few of 60 items, intervals over raters alone are still too
-  long, since what is special to a pair of raters counts for both of them (they held it in 97 to 99.8 % of 400
-  tables); the default, over both, held its value in 94 to 96 %.
-* What raters add is the difference of two variances, of which little may be left with hardly any degree of freedom.
-  By Satterthwaite's formula alone some intervals over both were several times too long (alpha of 60 items and 12
-  raters who guess: −0.59 to +0.61). With at least half the degrees of freedom of the source that has the fewest,
-  intervals of fleiss, ac1, pairwise, difference and entropy in the sparse design are 4 to 17 % shorter on average and
-  hold the value in 96 % of 300 tables (96–97 % before); with strong rater effects in 95–96 % of 600 (96 % before),
-  those of alpha in 93.5 % (93.7 %). With all of these degrees of freedom it would be 92.5 to 95.5 %. Results of the
-  standard designs were made before that.
-* The designs share their seeds, so that an unlucky table shows in many rows. Two cells that were low with few tables
-  were simulated again with 400 others: accuracy held its value in 97.5 % (sparse, 20 raters; 16 of the first 20 did),
-  and ambiguity in 96.0 % (3 points; 33 of the first 40). Calibration with 7 points held it in 93 of 100 others.
+* **Sources.** ICC, components of variance and `regress` take items for drawn one by one. Where a corpus declares that
+  they come from sources, `reason` says so in the row. Alpha, other agreement, means and entropy leave whole sources
+  out.
+* **Missing answers.** High answers that went missing without a trace cannot be seen: the mean of those that are left
+  is another number. Where a share of the answers of an item is known to be missing, or was refused, and goes with the
+  item's mean, `reason` says so.
+* **Skew.** A few items decide the variance where most answers are the same, as in DICES-350. `reason` says so where
+  the items' means are skewed, and normal effects are taken for granted by ICC(2,1) (McGraw and Wong 1996).
+* **Pairs of raters.** Cohen's kappa averaged over pairs of raters is biased where pairs share few items. Below ten
+  shared items there is an interval only where `ci` asks for one, and `reason` says why. Fleiss' kappa and alpha do
+  not average over pairs.
+* **Splits and unanimity.** Whether an item is split depends on how many answers it has: of four a fourth is one
+  answer, of five it is two. Leaving raters out therefore changes more than other raters would, and these intervals
+  over both are too long; `reason` says so.
+* **Ranks of few models** take few values, so that intervals hold the true one nearly always; `reason` says so up to
+  seven systems.
+* **Raters who do not differ.** Over both, an interval over items is widened by what raters add. That cannot fall
+  below zero, so that intervals are a little too long where raters are alike.
+* **Few raters** have a variance with few degrees of freedom: the interval of their share is long, not wrong.
 
-## What cannot be had
-
-* The bootstrap over items alone says nothing about other raters; with rater effects it holds the value of the
-  population too rarely. That is why the default is over both from ten raters on; with fewer it is over items, and
-  `reason` says so.
-* Over both, the bootstrap over items is widened by what raters add beyond the noise of single answers, found by
-  leaving them out in turn. With few answers per item that addition is itself uncertain, so that it cannot fall below
-  0 makes intervals a little too long where raters do not differ.
-* Skewed items have a few that decide the variance, as do those of DICES-350, where most answers are the same; the
-  items' share and what is made of it (reliability of means, ICC) cover less often, however the degrees of freedom
-  are corrected. Where the items' means are skewed, `reason` says so in the result.
-* The intervals of ICC(2,1) for complete tables take normal effects for granted (McGraw and Wong 1996); on three
-  answers such as those of DICES-350 they cover less often.
-* 100 replications tell a size of 5 % only to about four points. Where they came out high, more were run with other
-  seeds: of 300 of the batches a trait of raters was found in 6.0 % (Welch) and 5.7 % (permutation) and a property of
-  items in 5.7 %, of 200 with 200 raters a property of items in 4.0 %, and of 200 each of the crossed and the sparse
-  design with 20 raters a distance in 6.5 % and 4.5 %; of 300 each with five raters, with 3 points and with three
-  models a Spearman correlation in 5.7, 7.7 and 5.0 %.
-* Cohen's kappa and Scott's pi averaged over pairs of raters are biased where pairs share few items, Scott's pi most:
-  in the sparse designs a pair shares two or three. Below ten shared items (30 for Scott's pi) there is an interval
-  only where `ci` asks for one, and `reason` says why; asked for, it held the value in 0–93 % of cases (Cohen) and in
-  0–67 % (Scott). Fleiss' kappa and alpha do not average over pairs.
-* Whether an item is split depends on how many answers it has: of four a fourth is one answer, of five it is two.
-  Leaving raters out therefore changes more than other raters would, and intervals of split-items over both are too
-  long; `reason` says so. So are those of unanimity where items have few answers: three raters are of one mind more
-  often than four. With 7 points, where 3.7 % of the items are unanimous, they were 2.6 times as long as need be.
-* The rank correlation of six models takes few values, so that intervals cannot hold the true one in just 95 % of
-  cases: they hold it nearly always, and `reason` says so up to seven systems.
-* Five raters have a variance with four degrees of freedom: the interval of their share is long, not wrong. That is
-  why components, ICC and d-studies stay over both below ten raters, and `reason` says so."""
+The designs share their seeds, so that an unlucky table shows in many rows."""
 
 
 def page(results: Sequence[Result]) -> str:
@@ -131,16 +96,29 @@ def page(results: Sequence[Result]) -> str:
         [
             HEAD.format(resamples=RESAMPLES, items=LARGE_ITEMS, raters=LARGE_RATERS),
             DESIGNED.format(designs=about),
+            _days(hard),
+            "",
             *_lines(hard),
             STANDARD_HEAD,
+            _days(usual),
+            "",
             *_matrix([result for result in usual if not result.is_test], "held"),
             "",
             *_matrix([result for result in usual if result.is_test], "rejected"),
             CASES_HEAD,
+            _days(cases),
+            "",
             *_cases(cases),
             _LIMITS,
         ]
     )
+
+
+def _days(results: Sequence[Result]) -> str:
+    """When rows were run: a row may be older than what it judges."""
+    days = sorted({result.day for result in results})
+    counted = [f"{sum(result.day == day for result in results)} on {day}" for day in days]
+    return f"Rows by the day on which they were run: {', '.join(counted)}."
 
 
 def _lines(results: Sequence[Result]) -> list[str]:
