@@ -16,7 +16,7 @@ import polars as pl
 
 from benchmarks import simulators
 from benchmarks.simulators import DESIGNS, ORDINARY, STANDARD, Design
-from vantage import measures
+from vantage import measures, read
 from vantage.errors import InputError
 
 Row: TypeAlias = Mapping[str, Any]
@@ -60,6 +60,14 @@ def people(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
     return frame.filter(pl.col("rater") != MODEL).select("item", "rater", "value", "status", *some)
 
 
+def declared(frame: pl.DataFrame) -> Any:
+    """The answers as a corpus whose design says what its sources are, where there are any."""
+    if "source" not in frame.columns:
+        return frame
+    columns = {name: name for name in frame.columns if name not in ("item", "rater", "value", "status")}
+    return read(frame.drop("status"), map=columns, question="q").with_design(sources="source")
+
+
 def _opted_out(frame: pl.DataFrame, status: str) -> pl.DataFrame:
     """Answers at the top of the scale become opt-outs, which then depend on item and rater."""
     out = pl.col("value") >= pl.col("value").max()
@@ -79,7 +87,7 @@ def _of(function: Callable[..., pl.DataFrame], prepare: Callable[[pl.DataFrame],
         given = {name: value for name, value in known.items() if name in taken} | options
         if "neutral" in taken and "neutral" not in options:
             given["neutral"] = design.neutral
-        return _first(function(prepare(frame), **given), **(where or {}))
+        return _first(function(declared(prepare(frame)), **given), **(where or {}))
 
     return row
 
@@ -121,8 +129,8 @@ def _correlate(frame: pl.DataFrame, design: Design, seed: int, ci: str) -> Row |
 
 def _opposed(frame: pl.DataFrame, design: Design, seed: int, ci: Any) -> Row | None:
     data = _two_questions(frame, design, seed)
-    options: dict[str, Any] = {"neutral": design.neutral, "resamples": RESAMPLES}
-    return _first(measures.opposed_items(data, by=(), ci=ci, seed=seed, **options))
+    options: dict[str, Any] = {"between": "questions", "neutral": design.neutral, "resamples": RESAMPLES}
+    return _first(measures.split_items(data, by=(), ci=ci, seed=seed, **options))
 
 
 def _ranks(frame: pl.DataFrame, design: Design, seed: int, ci: Any) -> Row | None:
@@ -181,7 +189,7 @@ INTERVALS: Final[dict[str, Rows]] = {
     "opt-outs": _of(measures.opt_outs, lambda f: _opted_out(f, "not_mentioned")),
     "refusals": _of(measures.refusals, lambda f: _opted_out(f, "refused"), by=()),
     "split-items": _of(measures.split_items),
-    "opposed-items": _opposed,
+    "split-items, questions": _opposed,
     "aggregate, bands": _of(measures.aggregate, method="signs", ties="neutral", per="band", where={"band": "low"}),
     "distance": _of(measures.distance, lambda f: people(f, "group"), between="group", relabellings=1),
     "accuracy, mae": _of_model(measures.accuracy, raters=[MODEL], reference="mean", metric="mae"),
@@ -220,7 +228,7 @@ def _p(frame: pl.DataFrame, column: str = "p", **where: Any) -> tuple[float | No
 def _test_compare(between: str) -> Callable[[pl.DataFrame, Design, int], Any]:
     def test(frame: pl.DataFrame, _: Design, seed: int) -> tuple[float | None, str | None]:
         del seed
-        return _p(measures.compare(people(frame, between), between=between, ci="none"))
+        return _p(measures.compare(declared(people(frame, between)), between=between, ci="none"))
 
     return test
 
@@ -252,7 +260,7 @@ def _test_error_gaps(frame: pl.DataFrame, design: Design, seed: int) -> tuple[fl
 
 
 def _test_regress(frame: pl.DataFrame, _: Design, seed: int) -> tuple[float | None, str | None]:
-    rows = measures.regress(people(frame, "genre"), on="genre", seed=seed)
+    rows = measures.regress(declared(people(frame, "genre")), on="genre", seed=seed)
     return _p(rows, term="genre")
 
 

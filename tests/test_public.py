@@ -18,7 +18,7 @@ PUBLIC = {
     "vantage.measures": """
         ac1 accuracy aggregate alpha alt_test ambiguity audit balanced_gain calibration cohen compare competence
         confusion correlate defensible dif difference distance entropy error_gaps expectations
-        explain facets find fleiss groups icc mean opposed_items opt_outs pairwise panel
+        explain facets find fleiss groups icc mean opt_outs pairwise panel
         population prevalence randolph ranks rater_matrix rater_quality rationale_agreement rationale_form
         rationale_similarity refusals registry regress reliability scaling set_alpha soft_labels
         split_half split_items unanimity whose_label

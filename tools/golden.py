@@ -283,6 +283,7 @@ NEEDED: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "mean": ({}, {"between": "home"}),
     "alpha": ({}, {"level": "interval"}, {"level": "nominal"}),
     "entropy": ({}, {"per": "item"}),
+    "split-items": ({}, {"between": "questions"}),
     "accuracy": ({}, {"metric": "mae"}, {"metric": "f1_macro"}),
     "alt-test": ({"min_items": 10},),
     "scaling": ({}, {"show": "reliability"}),

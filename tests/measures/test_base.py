@@ -167,7 +167,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "set-alpha": {"data": simulators.sets(np.random.default_rng(0), 20, 12, 4)},
 }
 NO_INTERVAL = {
-    *("aggregate", "alt-test", "balanced-gain", "competence", "confusion", "opposed-items", "soft-labels"),
+    *("aggregate", "alt-test", "balanced-gain", "competence", "confusion", "soft-labels"),
     "whose-label",
 }
 """Measures whose estimate has no interval, or none in such a table."""
@@ -207,7 +207,7 @@ def test_a_default_over_less_than_both_says_why(name: str) -> None:
 
 
 def test_an_interval_that_a_measure_does_not_have_is_refused() -> None:
-    for name in ("correlate", "calibration", "panel"):
+    for name in ("calibration", "panel"):
         with pytest.raises(InputError, match="there is no interval over 'raters'"):
             registry()[name].function(_judged(), ci="raters", **OPTIONS["panel"] if name == "panel" else {})
 

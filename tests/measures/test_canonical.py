@@ -5,7 +5,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.measures.ratings import canonical, groups, judgments_frame, paired
+from vantage.measures.parts import parts
+from vantage.measures.ratings import canonical, judgments_frame
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("wxyz"), st.integers(-2, 2)), min_size=1, max_size=20
@@ -47,7 +48,6 @@ def test_samples_of_one_rater_are_one_rater() -> None:
 
 def test_paired_counts_the_single_answers_and_keeps_the_rest() -> None:
     table = {"item": ["a", "a", "b", "c"], "rater": [1, 2, 1, 1], "value": [1.0, 2.0, 3.0, None]}
-    group = paired(next(groups(table)))
-    assert group.frame["item"].to_list() == ["a", "a"]
-    assert group.left_out == {"missing": 1, "unpaired": 1}
-    assert paired(group) is group
+    part = next(parts(table)).paired()
+    assert part.answered["item"].to_list() == ["a", "a"]
+    assert part.counts["left_out"] == {"missing": 1, "unpaired": 1}

@@ -38,15 +38,6 @@ def test_dense_and_sparse_counts_tell_the_same(table: NDArray[np.float64]) -> No
     assert np.array_equal(one.paired().first, other.paired().first)
 
 
-@given(COUNTS, st.integers(0, 99))
-def test_canonical_order_depends_on_the_counts_only(table: NDArray[np.float64], seed: int) -> None:
-    table = table[table.any(axis=1)]
-    shuffled = table[np.random.default_rng(seed).permutation(len(table))]
-    first, second = (both(t)[1].canonical().table.toarray() for t in (table, shuffled))
-    assert np.array_equal(first, second)
-    assert sorted(map(tuple, first)) == sorted(map(tuple, table))
-
-
 def test_merged_values() -> None:
     counts = Counts(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 3]]), np.array([4, 5, 6]))
     merged = counts.merged(np.array([0, 0, 1]), np.array([0.0, 1.0]))

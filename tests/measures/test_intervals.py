@@ -24,11 +24,11 @@ from vantage.measures.intervals import (
     Spread,
     bootstrap_interval,
     interval,
-    jackknife,
     percentile,
     weights,
     wilson,
 )
+from vantage.measures.resampling import Resampling
 
 VALUES = np.random.default_rng(0).exponential(1, 300)
 
@@ -68,28 +68,20 @@ def test_intervals_equal_the_peer() -> None:
     assert percentile(drawn) == pytest.approx(peer.confidence_interval, abs=0.01)
 
 
-def test_kinds_give_the_interval_of_their_units() -> None:
-    kinds, multiplicity = np.array([0.0, 1.0]), np.array([700, 300])
-    bounds = Bootstrap(resamples=20_000).bounds(lambda w: w @ kinds / w.sum(axis=1), multiplicity)
-    expected = stats.binom.ppf([0.025, 0.975], 1000, 0.3) / 1000
-    assert bounds == pytest.approx(expected, abs=0.003)
-
-
-def test_jackknife_of_units_and_of_groups() -> None:
-    few = jackknife(mean, np.ones(len(VALUES), dtype=np.int64))
-    assert few == pytest.approx((VALUES.sum() - VALUES) / (len(VALUES) - 1))
-    many = np.random.default_rng(1).exponential(1, 5000)
-    groups = jackknife(lambda w: w @ many / w.sum(axis=1), np.ones(5000, dtype=np.int64))
-    assert len(groups) == 1000
-    assert groups.mean() == pytest.approx(many.mean(), abs=1e-3)
+def test_kinds_give_the_spread_of_their_units() -> None:
+    values = np.array([0.0, 1.0, 1.0, 4.0])
+    single = Spread.without((values.sum() - values) / 3)
+    kinds = np.array([0.0, 1.0, 4.0])
+    assert Spread.without((values.sum() - kinds) / 3, times=np.array([1, 2, 1])) == single
+    assert single is not None
+    assert single.variance == pytest.approx(values.var(ddof=1) / 4)
 
 
 def test_undefined_replicates_are_left_aside() -> None:
     nothing = np.full(3, np.nan)
     assert percentile(nothing) == (None, None)
     assert percentile(np.array([1.0, np.nan, 3.0]), 0.5) == (1.5, 2.5)
-    assert Bootstrap().bounds(mean, np.array([1])) == (None, None)
-    assert Bootstrap(ci="none").bounds(mean, np.ones(300, dtype=np.int64)) == (None, None)
+    assert interval(0.5, Spread.without(np.array([0.5, np.nan])), 0.95) == (None, None)
 
 
 @pytest.mark.parametrize("options", [{"ci": "people"}, {"resamples": 0}, {"confidence": 0.0}, {"confidence": 1.0}])
@@ -113,20 +105,16 @@ def test_what_rests_on_the_variance_of_skewed_items_says_that_its_interval_cover
         assert (rows["reason"] == SKEWED).fill_null(value=False).to_list() == [doubt] * len(rows)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("units", [6, 20, 200])
 def test_intervals_of_means_are_as_long_as_those_of_student(units: int) -> None:
     values = np.random.default_rng(units).normal(size=units)
-    low, high = Bootstrap(resamples=20_000).bounds(
-        lambda weight: weight @ values / weight.sum(axis=1), np.ones(units, dtype=np.int64)
-    )
+    sums = np.column_stack([values, np.ones(units)])
+    low, high = Resampling().of_sums(sums, lambda sums: sums[:, 0] / sums[:, 1])
     expected = stats.t.interval(0.95, units - 1, values.mean(), values.std(ddof=1) / units**0.5)
     assert low is not None
     assert high is not None
     # A few values are skewed by chance, which the interval allows for.
     assert high - low == pytest.approx(expected[1] - expected[0], rel=0.05 if units > 6 else 0.15)
-    drawn = np.concatenate(list(weights(units, 20_000, 0))) @ values / units
-    assert units < 20 or percentile(drawn) == pytest.approx(expected, abs=0.2 * (expected[1] - expected[0]) / 2)
 
 
 def test_intervals_reach_farther_to_the_side_to_which_the_estimate_strays() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import vantage
 from vantage.errors import InputError
 from vantage.measures.intervals import OVER, SHARES, Spread, interval
-from vantage.measures.rater_variance import FEW_RATERS, RaterVariance
+from vantage.measures.rater_variance import FEW_RATERS, spread_and_noise
 
 N = float("nan")
 Estimate = Callable[..., pl.DataFrame]
@@ -89,7 +90,7 @@ GOLD = {"item": list(range(25)), "value": [float(n % 3) for n in range(25)]}
 CASES: dict[str, tuple[Estimate, pl.DataFrame, dict[str, Any], int]] = {
     **COEFFICIENTS,
     "split items": (vantage.measures.split_items, one(crowd()), {}, 0),
-    "opposed items": (vantage.measures.opposed_items, crowd().filter(kind="person"), {}, 0),
+    "opposed items": (vantage.measures.split_items, crowd().filter(kind="person"), {"between": "questions"}, 0),
     "distance": (vantage.measures.distance, one(crowd()), {"between": "age", "relabellings": 0}, 0),
     "accuracy": (vantage.measures.accuracy, one(crowd()), {"reference": GOLD, "metric": "accuracy", "by": ()}, 0),
     "accuracy, people": (
@@ -169,7 +170,7 @@ def test_over_both_equals_what_is_left_without_items_raters_and_answers(name: st
     assert raters is not None
     cells = without([unit, "rater"]) - found["estimate"]
     noise = float(np.nansum(cells**2)) * (items.units - 1) / items.units * (raters.units - 1) / raters.units
-    expected = interval(found["estimate"], items.plus(raters, noise), 0.95, limits)
+    expected = interval(found["estimate"], items.plus(replace(raters, noise=noise)), 0.95, limits)
     assert (found["low"], found["high"]) == pytest.approx(expected, abs=1e-9)
     assert found["over"] == ("both" if source is None else "sources and raters")
 
@@ -282,9 +283,9 @@ def test_samples_of_a_rater_are_left_out_together() -> None:
     row = vantage.measures.pairwise(twice, ci="raters").row(0, named=True)
     rest = [twice.filter(pl.col("rater") != rater) for rater in range(12)]
     estimates = np.array([[vantage.measures.pairwise(table, ci="none")["estimate"][0] for table in rest]])
-    variance = RaterVariance.from_estimates(np.tile(estimates, (2, 1)))
-    assert variance is not None
-    assert (row["low"], row["high"]) == pytest.approx(interval(row["estimate"], variance.spread, 0.95, SHARES))
+    spread = spread_and_noise(np.tile(estimates, (2, 1)))
+    assert spread is not None
+    assert (row["low"], row["high"]) == pytest.approx(interval(row["estimate"], spread, 0.95, SHARES))
 
 
 def test_groups_are_resampled_as_if_alone() -> None:

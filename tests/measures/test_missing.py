@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
-from vantage.measures import alpha, mean, prevalence
+from vantage.measures import ac1, alpha, fleiss, mean, pairwise, prevalence, randolph
 from vantage.measures.missing import gaps
 
 
@@ -51,3 +53,31 @@ def test_the_bounds_are_those_of_the_worst_cases_written_out() -> None:
     for end, bound in zip((1.0, 5.0), gap.bounds((1.0, 5.0)), strict=True):
         worst = frame.with_columns(pl.col("value").fill_null(end), status=pl.lit("answered"))
         assert bound == pytest.approx(mean(worst, ci="none")["estimate"][0])
+
+
+def given(seed: int, severity: float = 0.6, *, by: float = 0.0) -> dict[str, Any]:
+    """Four of twenty raters judge each of eighty items; `by` says how far lenient raters get the high items."""
+    rng = np.random.default_rng(seed)
+    level, high = rng.normal(size=80), severity * rng.normal(size=20)
+    wish = rng.random((80, 20)) - by * np.multiply.outer(level, high / max(severity, 0.1))
+    rater = np.argsort(wish, axis=1)[:, :4].ravel()
+    item = np.repeat(np.arange(80), 4)
+    value = np.clip(np.round(level[item] + high[rater] + 0.8 * rng.normal(size=320)), -2, 2)
+    return {"item": item, "rater": rater, "value": value}
+
+
+def test_items_that_went_to_raters_by_what_they_would_say_are_told() -> None:
+    told = [alpha(given(seed, by=2.0), level="ordinal")["reason"][0] or "" for seed in range(12)]
+    assert sum("raters who answer higher judged items with higher answers" in one for one in told) >= 10
+    opposite = [pairwise(given(seed, by=-2.0))["reason"][0] or "" for seed in range(12)]
+    assert sum("raters who answer higher judged items with lower answers" in one for one in opposite) >= 10
+    for measure in (fleiss, ac1, randolph):
+        assert "judged items with higher answers" in measure(given(0, by=2.0))["reason"][0]
+
+
+@pytest.mark.parametrize("severity", [0.0, 0.6])
+def test_items_that_raters_got_by_chance_raise_no_alarm(severity: float) -> None:
+    told = [alpha(given(seed, severity), level="ordinal")["reason"][0] for seed in range(40)]
+    assert sum(one is not None for one in told) <= 1
+    # A mean does not depend on who agrees with whom.
+    assert mean(given(0, by=2.0))["reason"][0] is None

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from vantage.measures.rater_variance import RaterVariance, left_out_together
+from vantage.measures.intervals import Spread
+from vantage.measures.rater_variance import left_out_together, over_raters, spread_and_noise
 
 Table = NDArray[np.float64]
 
 
-def variance_of_mean(answers: Table, seed: int = 0) -> RaterVariance:
+def variance_of_mean(answers: Table, seed: int = 0) -> Spread:
     group = left_out_together(len(answers), np.random.default_rng(seed))
     tables = [answers[group != number].mean(axis=0) for number in range(group.max() + 1)]
     means = [lambda weight, x=x: (weight @ x / weight.sum(axis=1))[:, None] for x in tables]
-    variance = RaterVariance.of_tables(means, answers.shape[1], seed)[0]
+    variance = over_raters(means, answers.shape[1], seed)[0]
     assert variance is not None
     return variance
 
@@ -28,19 +29,19 @@ def test_noise_is_told_from_raters(raters: int, spread: float) -> None:
         for seed in range(60)
     ]
     noise = np.mean([one.noise for one in found])
-    added = np.mean([one.spread.variance - one.noise for one in found])
+    added = np.mean([one.variance - one.noise for one in found])
     assert noise == pytest.approx(1 / (60 * raters), rel=0.1)
     assert added == pytest.approx(spread**2 / raters, rel=0.25, abs=0.2 * float(noise))
-    assert found[0].spread.units == min(raters, 30)
+    assert found[0].units == min(raters, 30)
 
 
 def test_draws_in_which_an_estimate_is_undefined_are_dropped_and_not_raters() -> None:
     drawn = np.array([[1.0, 2.0, 3.0, 2.0], [1.0, np.nan, 3.0, 2.0], [1.5, 2.0, 3.5, 2.0]])
-    variance = RaterVariance.from_estimates(drawn)
+    variance = spread_and_noise(drawn)
     assert variance is not None
-    assert variance.spread.units == 4
-    assert variance == RaterVariance.from_estimates(drawn[[0, 2]])
-    assert RaterVariance.from_estimates(np.array([[1.0, 2.0, np.nan], [1.0, 2.0, 3.0]])) is None
+    assert variance.units == 4
+    assert variance == spread_and_noise(drawn[[0, 2]])
+    assert spread_and_noise(np.array([[1.0, 2.0, np.nan], [1.0, 2.0, 3.0]])) is None
 
 
 def test_many_raters_are_left_out_in_groups_of_about_the_same_size() -> None:

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from vantage.errors import InputError
-from vantage.measures.ratings import groups, judgments_frame, level_of
+from vantage.measures.parts import parts
+from vantage.measures.ratings import canonical, judgments_frame, level_of
 from vantage.scales import Scale
 
 
@@ -19,11 +20,12 @@ def test_all_doors_lead_to_the_same_ratings() -> None:
     columns = {"item": [0, 2, 0, 1], "rater": [0, 0, 1, 1], "value": [1, 3, 2, 2]}
     frame = pl.DataFrame(columns)
     for data in (matrix, matrix.tolist(), columns, frame, frame.lazy()):
-        (group,) = groups(data)
-        assert group.ratings.value.tolist() == [1, 3, 2, 2]
-        assert group.ratings.unit.tolist() == [0, 2, 0, 1]
-        assert group.ratings.coder.tolist() == [0, 0, 1, 1]
-        assert group.counts == {"items": 3, "raters": 2, "judgments": 4, "left_out": {}}
+        (part,) = parts(data)
+        ratings = canonical(part.answered).ratings
+        assert ratings.value.tolist() == [1, 2, 2, 3]
+        assert ratings.unit.tolist() == [0, 0, 1, 2]
+        assert ratings.coder.tolist() == [0, 1, 1, 0]
+        assert part.counts == {"items": 3, "raters": 2, "judgments": 4, "left_out": {}}
 
 
 def test_units_and_coders() -> None:
@@ -36,16 +38,15 @@ def test_units_and_coders() -> None:
             "value": [1, 2, 3, None],
         }
     )
-    (group,) = groups(frame)
-    assert (group.ratings.units, group.ratings.coders) == (2, 2)
-    assert group.counts["raters"] == 1
-    assert group.left_out == {"missing": 1}
-    assert group.questions == ["p", "q"]
+    (part,) = parts(frame)
+    assert canonical(part.answered).ratings.units == 2
+    assert part.counts["raters"] == 1
+    assert part.counts["left_out"] == {"missing": 1}
 
 
 def test_groups_come_in_the_order_of_their_keys() -> None:
     frame = pl.DataFrame({"item": [1, 2, 3], "rater": [1, 1, 1], "value": [1, 1, 1], "side": ["b", None, "a"]})
-    assert [group.key["side"] for group in groups(frame, "side")] == ["a", "b", None]
+    assert [part.key["side"] for part in parts(frame, "side")] == ["a", "b", None]
 
 
 def test_a_frame_gets_the_columns_it_lacks() -> None:
@@ -76,16 +77,16 @@ def test_a_frame_gets_the_columns_it_lacks() -> None:
 )
 def test_bad_tables(data: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        list(groups(data))
+        list(parts(data))
 
 
 def test_a_column_that_does_not_exist() -> None:
     with pytest.raises(InputError, match="did you mean 'side'"):
-        list(groups({"item": [1], "rater": [1], "value": [1], "side": ["a"]}, by="sides"))
+        list(parts({"item": [1], "rater": [1], "value": [1], "side": ["a"]}, by="sides"))
 
 
 class Questions:
-    """What `groups` needs of a corpus."""
+    """What `parts` needs of a corpus."""
 
     def __init__(self, **scales: Scale) -> None:
         self.questions = [SimpleNamespace(id=name, scale=scale) for name, scale in scales.items()]
@@ -97,14 +98,14 @@ class Questions:
 
 def test_scales_of_a_group() -> None:
     same: Any = Questions(p=Scale.points(1, 5), q=Scale.points(1, 5, anchors={1: "low"}))
-    (group,) = groups(same)
-    assert group.scale == Scale.points(1, 5)
-    assert group.level(None) == "ordinal"
-    assert group.level("interval") == "interval"
+    (part,) = parts(same)
+    assert part.scale() == Scale.points(1, 5)
+    assert part.level(None) == "ordinal"
+    assert part.level("interval") == "interval"
     mixed: Any = Questions(p=Scale.points(1, 5), q=Scale.points(1, 7))
     with pytest.raises(InputError, match=r"questions 'p' .* and 'q' .* cannot be pooled; add question to by"):
-        list(groups(mixed))
-    assert [g.scale.ends for g in groups(mixed, by="question") if g.scale] == [(1, 5), (1, 7)]
+        next(parts(mixed)).scale()
+    assert [scale.ends for part in parts(mixed, by="question") if (scale := part.scale())] == [(1, 5), (1, 7)]
 
 
 def test_level_of_a_nominal_scale() -> None:

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from vantage.measures.relations.correlate import correlate
-from vantage.measures.variation.spread import opposed_items
+from vantage.measures.variation.spread import split_items
 
 pytestmark = pytest.mark.data
 
@@ -77,6 +77,6 @@ def test_other_variants_do_not_give_the_published_correlations(
 )
 def test_pairs_with_opposed_dimensions(scores: pl.DataFrame, options: dict[str, Any], recomputed: int) -> None:
     """The published 159 pairs are not reached by any documented rule; this pins what each rule gives."""
-    row = opposed_items(scores, ci="none", **options).row(0, named=True)
+    row = split_items(scores, between="questions", ci="none", **options).row(0, named=True)
     print(f"{options}: published 159, recomputed {row['opposed']}")  # noqa: T201
     assert (row["opposed"], row["items"]) == (recomputed, 1633)

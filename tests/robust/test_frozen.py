@@ -75,15 +75,16 @@ def test_a_plan_that_was_changed_says_so(vantage: Vantage, tmp_path: Path) -> No
 
 def test_who_is_excluded_must_have_been_planned() -> None:
     corpus = planted(items=60, people=4, effect=1.0)
-    raters = corpus.raters.with_columns(excluded=pl.Series(["", "", "", "failed checks"]))
+    raters = corpus.raters.with_columns(excluded=pl.Series(["", "", "too fast", "failed checks"]))
     marked = Corpus(corpus.items, raters, corpus.judgments, corpus.instruments)
     claim = Conclusion.of("mean", {"between": "era", "values": ["new", "old"], "ci": "items"})
     universe = Universe().varied(claim, marked, "confidence=0.95,0.9")
     made = robust(marked, claim, universe)
     for exclusions, said in (
-        ([], "1 rater excluded for reasons that were not planned: failed checks"),
-        (["too fast"], "for reasons that were not planned: failed checks"),
-        (["failed checks"], "As planned"),
+        ([], "2 raters excluded for reasons that were not planned: failed checks, too fast"),
+        (["failed checks"], "1 rater excluded for reasons that were not planned: too fast"),
+        (["too fast"], "1 rater excluded for reasons that were not planned: failed checks"),
+        (["failed checks", "too fast"], "As planned"),
     ):
         plan = FrozenPlan(question="Why?", estimand="The mean.", claim=claim, universe=universe, exclusions=exclusions)
         (line,) = plan.deviations(made, marked)

@@ -49,8 +49,11 @@ def plan(
     For example:
 
     vantage plan PILOT --goal alpha --target 0.2 --budget 2000 --price 0.12
+
     vantage plan --prevalence 0.3 --agreement 0.4 --goal mean --target 0.05
+
     vantage plan --during CORPUS --goal alpha --target 0.2
+
     vantage plan PILOT --population census --target 0.1
 
     Arguments:
@@ -75,7 +78,8 @@ def plan(
     corpus = None if pilot is None else filtered(vantage.Corpus.read(pilot), where)
     goal, budget = planned.get("goal", "alpha"), planned.get("budget")
     if population is not None:
-        return _for_target(corpus, population, planned, settings=settings)
+        others = {"figure": figure, "to": to, "during": during or None, **planned}
+        return _for_target(corpus, population, others, settings=settings)
     if during:
         return _during(corpus, {"goal": goal, **{n: planned[n] for n in DURING if n in planned}, "looks": looks})
     from vantage.planning.plan import VIEWS
@@ -116,6 +120,9 @@ def _for_target(corpus: Corpus | None, population: str, planned: Values, *, sett
 
     if corpus is None:
         raise InputError("no pilot given", remedy="run: vantage plan PILOT --population NAME --target 0.1")
+    for name in (name for name, given in planned.items() if given is not None):
+        if name not in ("target", "question", "seed"):
+            raise InputError(f"--population knows no --{name.replace('_', '-')}", remedy="leave one of them out")
     made = plan_target(corpus, population, width=planned.get("target", 0.1), question=planned.get("question"))
     if settings:
         typer.echo(made.settings)

@@ -77,8 +77,7 @@ def robust(
     joint, table = (None if made.joint is None else vars(made.joint)), [] if risk is None else risk.table.to_dicts()
 
     def shown() -> None:
-        columns = ["decision", "alternatives", "share", "share_low", "share_high", "overturns", "alone"]
-        print_frame(made.importance.select(columns), title="Which choice matters how much")
+        print_frame(made.importance, title="Which choice matters how much")
         if len(made.rules):
             print_frame(made.rules, title="\nExcluded by rule")
         if risk is not None:

@@ -319,11 +319,7 @@ class StoredWeights(BaseModel):
 
 
 def raked(
-    raters: pl.DataFrame,
-    name: str,
-    target: Target,
-    bounds: tuple[float, float] | None = None,
-    base: str | None = None,
+    raters: pl.DataFrame, name: str, target: Target, bounds: tuple[float, float] | None = None, base: str | None = None
 ) -> tuple[pl.DataFrame, StoredWeights]:
     """The raters with a column of weights, and its record; models and excluded raters have no weight."""
     if bounds is not None and not 0 <= bounds[0] < 1 < bounds[1]:
@@ -340,15 +336,8 @@ def raked(
     worth, notes = effective(weight), [*raking.notes, *raking.missed(weight)]
     if len(chosen) / worth >= UNEVEN:
         notes.append("the weights are uneven: a few raters speak for many, and intervals are long")
-    record = StoredWeights(
-        target=target,
-        method="raking",
-        raters=len(chosen),
-        effective=worth,
-        bounds=bounds,
-        base=base or "",
-        notes=tuple(notes),
-    )
+    made: dict[str, Any] = {"target": target, "method": "raking", "raters": len(chosen), "effective": worth}
+    record = StoredWeights(**made, bounds=bounds, base=base or "", notes=tuple(notes))
     column = pl.DataFrame({"rater": chosen["rater"], name: weight})
     return raters.drop(name, strict=False).join(column, on="rater", how="left", maintain_order="left"), record
 

@@ -1,8 +1,8 @@
 """Measures: pure functions from judgments to a small table, with `by=` for groups and intervals.
 
 Every measure takes a corpus, a Polars frame or plain arrays (see `ratings`), and may import scales,
-instruments and corpora, never raters, studies or reports. To add one: write the formula on a `Ratings`
-in the module of its family, decorate the public function with `@measure`, list it in `HOMES`, and test it
+instruments and corpora, never raters, studies or reports. To add one: write the formula in
+the module of its family, decorate the public function with `@measure`, list it in `HOMES`, and test it
 against a published value, a brute-force definition and a peer.
 """
 
@@ -30,7 +30,7 @@ HOMES = {
         "variance.reliability": ["reliability"],
         "variance.rater_quality": ["rater_quality"],
         "aggregation.labels": ["aggregate", "soft_labels", "competence"],
-        "variation.spread": ["entropy", "ambiguity", "split_items", "opposed_items"],
+        "variation.spread": ["entropy", "ambiguity", "split_items"],
         "variation.distances": ["distance"],
         "variation.refusals": ["refusals"],
         "scoring.accuracy": ["accuracy", "confusion"],
@@ -105,6 +105,7 @@ RENAMED = {
     "components": "reliability with show=components",
     "g-study": "reliability by rater with presentations",
     "scott": "fleiss",
+    "opposed-items": "split-items with between=questions",
 }
 """What answers the question of a measure that is gone."""
 

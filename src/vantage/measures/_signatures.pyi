@@ -241,21 +241,14 @@ def split_items(
     data: Judgments,
     *,
     by: By = ...,
+    between: Literal['raters', 'questions'] = ...,
     share: float = ...,
-    neutral: float | None = ...,
-    per: Per = ...,
-    powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
-) -> pl.DataFrame: ...
-def opposed_items(
-    data: Judgments,
-    *,
-    by: By = ...,
     aggregate: Literal['mean', 'median', 'votes'] = ...,
     rounding: Rounding = ...,
     beyond: float = ...,
     neutral: float | None = ...,
     per: Per = ...,
+    powered_by: str | Sequence[str] | None = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def distance(

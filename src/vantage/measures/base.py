@@ -29,6 +29,7 @@ from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import (
     REPEATED,
     SAMPLED,
+    SPREAD_OUT,
     TOGETHER,
     By,
     ItemSources,
@@ -102,7 +103,7 @@ class Measure:
         usual: By = options.get("by", self.options["by"].default if "by" in self.options else ())
         if "by" in options or "by" not in self.options:
             return usual
-        chosen = options.get("question") is not None or options.get("between") == "question"
+        chosen = options.get("question") is not None or options.get("between") in ("question", "questions")
         return usual if self.pools_questions or chosen else questions_apart(usual, data)
 
     @cached_property
@@ -431,7 +432,7 @@ def only_reason(frame: pl.DataFrame) -> str | None:
     True
     """
     reasons = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
-    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE, REPEATED, SAMPLED, TOGETHER}
+    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE, REPEATED, SAMPLED, SPREAD_OUT, TOGETHER}
     return str(reasons[0]) if len(reasons) == 1 and set(reasons[0].split("; ")) <= known else None
 
 

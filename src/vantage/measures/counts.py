@@ -94,31 +94,10 @@ class Counts:
         """How many answers there are."""
         return int((self.multiplicity * self.answers).sum())
 
-    @property
-    def weight(self) -> Floats:
-        """The weights of the sample itself: one resample that draws every unit once."""
-        return self.multiplicity[None, :].astype(np.float64)
-
     def paired(self) -> Counts:
         """The units with at least two answers."""
         several = self.answers >= 2
         return self if several.all() else self.rows(several)
-
-    def canonical(self) -> Counts:
-        """The same counts in an order that depends on nothing but the counts, for reproducible resampling.
-
-        Rows of a dense table come sorted from the aggregation. A sparse row is sorted by its size and a hash
-        of its values; rows that tie are the same row.
-        """
-        if isinstance(self.table, np.ndarray):
-            return self
-        # The finaliser of SplitMix64 (Steele, Lea and Flood 2014) scatters the column numbers.
-        scattered = np.arange(1, len(self.values) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            scattered = (scattered ^ (scattered >> np.uint64(shift))) * np.uint64(factor)
-        cells = scattered[self.table.indices] * self.table.data.astype(np.uint64)
-        signature = np.add.reduceat(cells, self.table.indptr[:-1]) if len(cells) else cells
-        return self.rows(np.lexsort((signature, self.size)))
 
     def merged(self, column: Ints, values: Floats) -> Counts:
         """The counts of coarser values: column *c* of the table is added to `column[c]`."""

@@ -154,13 +154,7 @@ class WeightedIntervalOptions(IntervalOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How the interval of a measure is made: what it is over, and what it takes into account.
-
-    >>> values = np.arange(100.0)
-    >>> mean = lambda weight: weight @ values / weight.sum(axis=1)
-    >>> [round(bound, 1) for bound in Bootstrap().bounds(mean, np.ones(100, dtype=np.int64))]
-    [43.7, 55.3]
-    """
+    """How the interval of a measure is made: what it is over, and what it takes into account."""
 
     ci: str = "auto"
     resamples: int = 1000
@@ -229,34 +223,6 @@ class Bootstrap:
         over = {"items": "sources", "both": "sources and raters"}.get(self.ci, self.ci) if self.sources else self.ci
         return {"low": low, "high": high, "over": over, **({"because": self.because} if self.because else {})}
 
-    def bounds(self, statistic: Statistic, multiplicity: Ints, limits: Limits = LIMITS) -> Bounds:
-        """The bounds over items of a statistic of weights on kinds of units; null for fewer than two units.
-
-        `limits` are what the statistic never exceeds.
-        """
-        if self.ci != "items" or multiplicity.sum() < 2:
-            return None, None
-        estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
-        without = jackknife(statistic, multiplicity, self.seed)
-        return interval(estimate, Spread.without(without, limits), self.confidence, limits)
-
-
-def jackknife(statistic: Statistic, multiplicity: Ints, seed: int = 0) -> Floats:
-    """The estimates that leave out one unit each, or one of 1,000 random groups of units when there are more."""
-    kinds, units = len(multiplicity), int(multiplicity.sum())
-    estimates: list[Floats] = []
-    if kinds <= JACKKNIFE:
-        for kind in range(kinds):
-            left = multiplicity.astype(np.float64)
-            left[kind] -= 1
-            estimates.append(np.repeat(statistic(left[None, :]), multiplicity[kind]))
-        return np.concatenate(estimates)
-    kind_of = np.random.default_rng(seed).permutation(np.repeat(np.arange(kinds), multiplicity))
-    for left_out in np.array_split(kind_of, min(JACKKNIFE, units)):
-        remaining = multiplicity - np.bincount(left_out, minlength=kinds)
-        estimates.append(statistic(remaining[None, :].astype(np.float64)))
-    return np.concatenate(estimates)
-
 
 def wilson(count: float, n: float, confidence: float) -> tuple[float, float]:
     """The interval of a share by inverting the score test (Wilson 1927); never a point, even at 0 and at 1.
@@ -281,6 +247,8 @@ class Spread:
     third: float = 0.0
     """The third cumulant of the estimate: its sign says to which side it strays farther."""
     units: int = 0
+    noise: float = 0.0
+    """What single answers add to the variance, which is in that of every kind of units."""
 
     @classmethod
     def without(cls, estimates: Floats, limits: Limits = LIMITS, times: Ints | None = None) -> Self | None:
@@ -324,11 +292,11 @@ class Spread:
         spread = cls.without(estimates, limits)
         return None if spread is None or spread.units < 3 else replace(spread, freedom=float(spread.units - 1))
 
-    def plus(self, other: Self | None, noise: float = 0.0) -> Self | None:
+    def plus(self, other: Self | None) -> Self | None:
         """With what another kind of units adds beyond the noise that both of them hold."""
         if other is None:
             return None
-        added = max(other.variance - noise, 0.0)
+        added = max(other.variance - other.noise, 0.0)
         total = self.variance + added
         sources = [(self.variance, self.freedom), *([(other.variance, other.freedom)] if added > 0 else [])]
         return type(self)(total, float(degrees_of_freedom(total, *sources)), self.third, self.units)

@@ -270,7 +270,7 @@ def spread_of(statistic: Statistic, answers: Answers, over: str, groups: Ints | 
             changes, times = _summed(cell.ravel(), which, changes, len(cells)), np.ones(len(cells))
         noise = _noise(statistic, total, changes, times, float(estimate[0]))
     shrinkage = (raters.units - 1) / raters.units * (spread.units - 1) / spread.units
-    return spread.plus(raters, noise * shrinkage)
+    return spread.plus(replace(raters, noise=noise * shrinkage))
 
 
 def _reweighted(statistic: Statistic, answers: Answers) -> Floats:

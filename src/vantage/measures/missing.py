@@ -2,7 +2,8 @@
 
 A refusal that has nothing to do with the answer costs precision; one that goes with it moves every number made of the
 answers that are left. What raters would have said is not known, but on items whose other raters answered high, more
-refusals mean that high answers are refused.
+refusals mean that high answers are refused. In the same way items may go to raters by what these would say of them:
+severe raters who judge the low items agree more with each other than any two raters would.
 """
 
 from __future__ import annotations
@@ -14,11 +15,20 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.ratings import OPTED_OUT, UNIT, By, Judgments, Key, by_columns, judgments_query
+from vantage.measures.codes import dense
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Ints, Judgments, Key, by_columns, judgments_query
 
 CHANCE: Final = 0.001
 """Below this p, what is missing goes with the answers: every table is looked at, so that chance must be ruled out."""
 LEAST_UNITS: Final = 10
+LEAST_RATERS: Final = 10
+LEAST_ANSWERS: Final = 5
+"""Raters with fewer answers do not show how they answer."""
+MOST_CELLS: Final = 250_000
+"""In larger tables, of units by raters, nobody looks at who was given what."""
+BEYOND: Final = (-3.9, 2.6)
+"""How far, in standard errors of Fisher's z, raters' answers go with those to their items beyond chance. Errors in how
+high a rater answers take from the level of the items, so that chance is below zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,4 +97,42 @@ def _gap(units: pl.DataFrame) -> Gap | None:
         correlation, p = (float(value) for value in pearsonr(share, mean))
     return Gap(
         int(lost.sum()), int(asked.sum()), correlation, p, float(share.mean()), float(((1 - share) * mean).mean())
+    )
+
+
+def allocated(unit: Ints, rater: Ints, value: Floats) -> str | None:
+    """What to say where raters who answer high were given the items with high answers, or with low ones.
+
+    How high raters answer is known from comparisons within items, what their items are like from answers freed of that.
+
+    >>> rng = np.random.default_rng(0)
+    >>> item = np.repeat(np.arange(60), 4)
+    >>> rater = np.clip(item // 3 + rng.integers(-4, 5, 240), 0, 19)
+    >>> value = item / 10 + rater / 5 + rng.normal(size=240)
+    >>> allocated(item, rater, value).split(" (")[0]
+    'raters who answer higher judged items with higher answers'
+    """
+    rater, raters = dense(rater)
+    units = int(unit.max(initial=-1)) + 1
+    gaps = len(value) < units * raters <= MOST_CELLS
+    if not gaps or raters < LEAST_RATERS or units < LEAST_UNITS:
+        return None
+    met = np.bincount(unit * raters + rater, minlength=units * raters).reshape(units, raters).astype(np.float64)
+    size, given = met.sum(axis=1), met.sum(axis=0)
+    within = value - (np.bincount(unit, value) / size)[unit]
+    left = np.diag(given) - met.T @ (met / size[:, None]) + 1e-8 * given.mean() * np.eye(raters)
+    high = np.linalg.solve(left, np.bincount(rater, within))
+    items = np.bincount(unit, value - high[rater]) / size
+    level = np.bincount(rater, items[unit]) / given
+    enough = given >= LEAST_ANSWERS
+    high, level = high[enough], level[enough]
+    if len(high) < LEAST_RATERS or min(high.std(), level.std()) < 1e-9 * max(np.abs(value).max(), 1e-300):
+        return None
+    r = float(np.corrcoef(high, level)[0, 1])
+    z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)) * (len(high) - 3) ** 0.5
+    if BEYOND[0] < z < BEYOND[1]:
+        return None
+    return (
+        f"raters who answer higher judged items with {'higher' if r > 0 else 'lower'} answers (r = {r:.2f}), so that "
+        "agreement is not that of raters who get their items by chance"
     )

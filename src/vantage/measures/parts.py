@@ -1,13 +1,9 @@
-"""All judgments of each group, those without a value included, for measures that look at statuses too.
-
-`ratings.groups` keeps the answers only. Entropy with opt-outs, ambiguity, and accuracy that counts refusals
-as wrong need every row; comparisons of questions need groups whose questions have different scales.
-"""
+"""All judgments of each group, those without a value included, for measures that need more than counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -15,10 +11,21 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import RESULT, table
-from vantage.measures.ratings import UNIT, By, Floats, Judgments, by_columns, judgments_frame, one_scale
+from vantage.measures.ratings import (
+    REPEATED,
+    UNIT,
+    By,
+    Floats,
+    Judgments,
+    by_columns,
+    judgments_frame,
+    level_of,
+    on_repeats,
+    one_scale,
+)
 from vantage.measures.ratings import partitioned as partitioned  # noqa: PLC0414
 from vantage.measures.ratings import scales_of as scales_of  # noqa: PLC0414
-from vantage.scales import Scale, show_code
+from vantage.scales import Level, Scale, show_code
 
 names = by_columns
 Rounding: TypeAlias = Literal["none", "half_even", "half_up"]
@@ -36,6 +43,8 @@ class Part:
     """The statuses of all judgments of the table that have no value, the same for every group."""
     ends: tuple[float, float] = (0.0, 0.0)
     """The lowest and the highest answer of the table, the same for every group."""
+    unpaired: int = 0
+    """How many answers were left out since nobody else answered their unit."""
 
     @property
     def answered(self) -> pl.DataFrame:
@@ -47,6 +56,31 @@ class Part:
     def scale(self) -> Scale | None:
         """The one scale of the group; null for a plain table; different scales cannot be pooled."""
         return scale_of(self.frame, self.scales, self.key)
+
+    def level(self, asked: Level | None) -> Level:
+        """The level of measurement to use: as asked where the scale allows it, else the scale's own."""
+        return level_of(self.scale(), asked, self.frame["question"].unique().sort().to_list())
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """What an estimate from all answers rests on, and what was left out by status."""
+        return counts(self.answered, self.frame, unpaired=self.unpaired)
+
+    @property
+    def note(self) -> str | None:
+        """What to say of measures that compare all answers to a unit with each other."""
+        return on_repeats(self.answered, REPEATED)
+
+    def paired(self) -> Part:
+        """The part without units that have a single answer, which are counted as `unpaired`.
+
+        >>> part = next(parts({"item": [1, 1, 2], "rater": [1, 2, 1], "value": [0, 1, 1]})).paired()
+        >>> len(part.answered), part.counts["left_out"]
+        (2, {'unpaired': 1})
+        """
+        answered = pl.col("value").is_not_null()
+        kept = self.frame.filter(~answered | (answered.sum().over(UNIT) > 1))
+        return self if len(kept) == len(self.frame) else replace(self, frame=kept, unpaired=len(self.frame) - len(kept))
 
 
 def parts(data: Judgments, by: By = (), *, extra: Sequence[str] = ()) -> Iterator[Part]:

@@ -68,7 +68,8 @@ class Against:
         high: The upper end of the interval.
         p: The column of p values; without one they follow from the interval.
         label: The name of a row, such as `{first} and {second}`; the grouping columns without it.
-        result: What stands in brackets after a name; the estimate with its interval without it.
+        result: What stands in brackets after a name; the estimate with its interval without it. Rows that have not all
+            columns it names, as those of another table of the measure, are not compared.
     """
 
     reference: float | str

@@ -12,8 +12,8 @@ changes the estimate by Σᵢ ψᵢⱼ over items; with random weights u of mean
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Self
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -30,58 +30,35 @@ REPEATS: Final = 100
 """In how many tables with random weights on the items, at least, noise is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class RaterVariance:
-    """How far an estimate varies over raters, by leaving them out."""
+def over_raters(
+    statistics: Sequence[Callable[[Floats], Floats]], items: int, seed: int, limits: Sequence[Limits] | None = None
+) -> list[Spread | None]:
+    """How far estimates vary over raters, from statistics of item weights, one without each group of raters.
 
-    spread: Spread
-    """With the noise of the answers."""
-    noise: float = 0.0
+    Each takes rows of weights and gives one column per estimate; there is one spread for each of these.
 
-    @property
-    def total(self) -> float:
-        """The variance over raters, with the noise of the answers."""
-        return self.spread.variance
+    >>> means = [lambda weight, x=x: (weight @ x / weight.sum(axis=1))[:, None] for x in np.eye(4) + 1]
+    >>> [round(spread.variance, 6) for spread in over_raters(means, 4, seed=0)]
+    [0.0]
+    """
+    weights = item_weights(items, len(statistics), seed)
+    without = np.stack([statistic(weights) for statistic in statistics], axis=1)
+    within = limits or [LIMITS] * without.shape[2]
+    return [spread_and_noise(without[:, :, column], limit) for column, limit in enumerate(within)]
 
-    @property
-    def freedom(self) -> float:
-        """Its degrees of freedom."""
-        return self.spread.freedom
 
-    @classmethod
-    def from_estimates(cls, without: Floats, limits: Limits = LIMITS) -> Self | None:
-        """From the estimates without each group of raters: with the items as they are, then with random weights."""
-        spread = Spread.without_raters(without[0], limits)
-        if spread is None:
-            return None
-        known = np.isfinite(without[0])
-        drawn = np.isfinite(without[:, known]).all(axis=1)  # draws in which something is undefined say nothing
-        scaled = on_scale(without[drawn][:, known], limits)
-        effect = scaled - scaled.mean(axis=1, keepdims=True)
-        shrinkage = (spread.units - 1) / spread.units
-        noise = shrinkage * float(np.square(effect[1:] - effect[0]).sum(axis=1).mean()) if len(effect) > 1 else 0.0
-        return cls(spread, noise)
-
-    @classmethod
-    def of_tables(
-        cls,
-        statistics: Sequence[Callable[[Floats], Floats]],
-        items: int,
-        seed: int,
-        limits: Sequence[Limits] | None = None,
-    ) -> list[Self | None]:
-        """From statistics of item weights, one for the table without each group of raters.
-
-        Each takes rows of weights and gives one column per estimate; there is one variance for each of these.
-
-        >>> means = [lambda weight, x=x: (weight @ x / weight.sum(axis=1))[:, None] for x in np.eye(4) + 1]
-        >>> [round(result.spread.variance, 6) for result in RaterVariance.of_tables(means, 4, seed=0)]
-        [0.0]
-        """
-        weights = item_weights(items, len(statistics), seed)
-        without = np.stack([statistic(weights) for statistic in statistics], axis=1)
-        within = limits or [LIMITS] * without.shape[2]
-        return [cls.from_estimates(without[:, :, column], limit) for column, limit in enumerate(within)]
+def spread_and_noise(without: Floats, limits: Limits = LIMITS) -> Spread | None:
+    """From the estimates without each group of raters: with the items as they are, then with random weights."""
+    spread = Spread.without_raters(without[0], limits)
+    if spread is None:
+        return None
+    known = np.isfinite(without[0])
+    drawn = np.isfinite(without[:, known]).all(axis=1)  # draws in which something is undefined say nothing
+    scaled = on_scale(without[drawn][:, known], limits)
+    effect = scaled - scaled.mean(axis=1, keepdims=True)
+    shrinkage = (spread.units - 1) / spread.units
+    noise = shrinkage * float(np.square(effect[1:] - effect[0]).sum(axis=1).mean()) if len(effect) > 1 else 0.0
+    return replace(spread, noise=noise)
 
 
 def item_weights(items: int, groups: int, seed: int) -> Floats:

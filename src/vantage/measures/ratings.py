@@ -8,7 +8,7 @@ number of answers and never with raters × items.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeGuard
 
@@ -61,6 +61,9 @@ SAMPLED: Final = (
     "some raters answered an item more than once, and the model takes these answers for independent ones "
     "(keep one sample for intervals and tests that hold)"
 )
+SPREAD_OUT: Final = (
+    "there are fewer than 20 answers for each parameter of the model, which spreads severities a tenth or more too far"
+)
 TOGETHER: Final = "several raters are scored together (group by rater to tell them apart)"
 """Notes on estimates that may answer another question than the one that was meant."""
 OPTED_OUT: Final = ~pl.col("status").cast(pl.String).is_in(NO_OPT_OUTS)
@@ -86,47 +89,6 @@ class Ratings:
 
     def __len__(self) -> int:
         return len(self.value)
-
-
-@dataclass(frozen=True)
-class Group:
-    """One row of a result before it is computed: the group's key, its answers, and what was left out."""
-
-    key: dict[str, Any]
-    frame: pl.DataFrame
-    """The rows that have a value, with the unit, coder and `by` columns."""
-    left_out: dict[str, int]
-    scale: Scale | None
-
-    @cached_property
-    def ratings(self) -> Ratings:
-        """The answers in coordinate form, in the order of `frame`; encoded when first asked for."""
-        value = self.frame["value"].to_numpy()
-        return Ratings.of(encode(self.frame, UNIT), encode(self.frame, CODER), value)
-
-    @property
-    def note(self) -> str | None:
-        """What to say of measures that compare all answers to a unit with each other."""
-        return on_repeats(self.frame, REPEATED)
-
-    @property
-    def counts(self) -> dict[str, Any]:
-        """How many items, raters and judgments the estimate rests on, and what was left out by status."""
-        return {
-            "items": self.frame["item"].n_unique(),
-            "raters": self.frame["rater"].n_unique(),
-            "judgments": len(self.frame),
-            "left_out": self.left_out,
-        }
-
-    @property
-    def questions(self) -> list[str]:
-        """The questions that were answered in this group, sorted."""
-        return self.frame["question"].unique().sort().to_list()
-
-    def level(self, asked: Level | None) -> Level:
-        """The level of measurement to use: as asked where the scale allows it, else the scale's own."""
-        return level_of(self.scale, asked, self.questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,45 +148,6 @@ def repeats(unit: Ints, rater: Ints) -> bool:
 def on_repeats(answered: pl.DataFrame, note: str) -> str | None:
     """The note, where one of several raters answered a unit more than once."""
     return note if repeats(encode(answered, UNIT), encode(answered, ["rater"])) else None
-
-
-def paired(group: Group) -> Group:
-    """The group without units that have a single answer, which are counted as `unpaired`.
-
-    >>> group = paired(next(groups({"item": [1, 1, 2], "rater": [1, 2, 1], "value": [0, 1, 1]})))
-    >>> group.ratings.units, group.left_out
-    (1, {'unpaired': 1})
-    """
-    unit = group.ratings.unit
-    several = np.bincount(unit)[unit] > 1
-    if several.all():
-        return group
-    unpaired = int(len(several) - several.sum())
-    frame = group.frame.filter(pl.Series(several))
-    return replace(group, frame=frame, left_out={**group.left_out, "unpaired": unpaired})
-
-
-def groups(data: Judgments, by: By = ()) -> Iterator[Group]:
-    """The answers of each group in turn, in the order of the groups' keys.
-
-    Only judgments with a value are kept; the others are counted by status in `left_out`.
-
-    >>> table = {"item": ["a", "a", "b"], "rater": ["x", "y", "x"], "value": [1, 2, None]}
-    >>> [(group.key, len(group.ratings), group.left_out) for group in groups(table, by="rater")]
-    [({'rater': 'x'}, 1, {'missing': 1}), ({'rater': 'y'}, 1, {})]
-    """
-    columns = by_columns(by)
-    frame = judgments_frame(data, columns)
-    scales = scales_of(data)
-    for key, part in partitioned(frame, columns):
-        left_out: dict[str, int] = {}
-        answered = part
-        if part["value"].null_count():
-            answered = part.filter(pl.col("value").is_not_null())
-            unanswered = part.filter(pl.col("value").is_null())["status"].cast(pl.String).value_counts()
-            left_out = dict(sorted(unanswered.iter_rows()))
-        scale = one_scale(part["question"].unique().sort().to_list(), scales, key) if scales else None
-        yield Group(key, answered, left_out, scale)
 
 
 def partitioned(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -29,21 +28,11 @@ from vantage.measures.intervals import (
     percentile,
     weights,
 )
-from vantage.measures.rater_variance import FEW_RATERS, RaterVariance, left_out_together
+from vantage.measures.rater_variance import FEW_RATERS, left_out_together, over_raters
 from vantage.measures.ratings import Floats, Ints
 
 Statistics: TypeAlias = Callable[[Floats], Floats]
 """From weights of items, one row per resample, to one column per statistic."""
-KEPT: Final = 2**20
-"""Draws of as many weights are kept for the next statistic of as many units."""
-
-
-@lru_cache(maxsize=4)
-def _kept(units: int, resamples: int, seed: int) -> tuple[Floats, ...]:
-    drawn = tuple(weights(units, resamples, seed))
-    for block in drawn:
-        block.setflags(write=False)
-    return drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +46,7 @@ class Resampling(Bootstrap):
 
     def draws(self, units: int) -> Iterator[Floats]:
         """Blocks of resampling weights over `units`."""
-        yield from (_kept if units * self.resamples <= KEPT else weights)(units, self.resamples, self.seed)
+        yield from weights(units, self.resamples, self.seed)
 
     def of_sums(
         self, sums: Floats, statistic: Statistic, limits: Limits = LIMITS, items: pl.Series | None = None
@@ -89,11 +78,11 @@ class Resampling(Bootstrap):
         tables = without() if without is not None and self.ci in ("raters", "both") else []
         if self.ci in ("raters", "both") and len(tables) < 3:
             return none
-        over_raters: Sequence[RaterVariance | None] = [None] * len(estimates)
+        of_raters: list[Spread | None] = []
         if self.ci in ("raters", "both"):
-            over_raters = RaterVariance.of_tables(tables, units, self.seed, within)
+            of_raters = over_raters(tables, units, self.seed, within)
         if self.ci == "raters":
-            spreads: list[Spread | None] = [None if variance is None else variance.spread for variance in over_raters]
+            spreads = of_raters
         else:
             sources = self.item_sources
             together = None if sources is None or items is None else sources.codes(items)
@@ -108,10 +97,7 @@ class Resampling(Bootstrap):
                 ]
             spreads = [Spread.without(column, limit) for column, limit in zip(left_out.T, within, strict=True)]
         if self.ci == "both":
-            spreads = [
-                None if spread is None or variance is None else spread.plus(variance.spread, variance.noise)
-                for spread, variance in zip(spreads, over_raters, strict=True)
-            ]
+            spreads = [spread and spread.plus(other) for spread, other in zip(spreads, of_raters, strict=True)]
         return [
             interval(estimate, spread, self.confidence, limit)
             for estimate, spread, limit in zip(estimates, spreads, within, strict=True)

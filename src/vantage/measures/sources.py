@@ -16,7 +16,7 @@ import polars as pl
 from vantage.measures.counts import Counts, coarse_columns
 from vantage.measures.intervals import NOT_HELD, Bootstrap
 from vantage.measures.kernel import Answers, Statistic, bounds
-from vantage.measures.missing import Gap, gaps
+from vantage.measures.missing import Gap, allocated, gaps
 from vantage.measures.ratings import (
     CODER,
     REPEATED,
@@ -87,6 +87,8 @@ class CountedGroup(Generic[Sums]):
     """Who gave which answer, where the interval is over raters or over more than single units."""
     gap: Gap | None = None
     """What is missing, where something is."""
+    allocation: str | None = None
+    """What to say of agreement where items went to raters by what these would say of them."""
 
     @property
     def row(self) -> dict[str, Any]:
@@ -103,7 +105,7 @@ class CountedGroup(Generic[Sums]):
     @property
     def notes(self) -> tuple[str | None, ...]:
         """What may make the estimate answer another question than the one that was meant."""
-        return REPEATED if self.repeated else None, None if self.gap is None else self.gap.note
+        return REPEATED if self.repeated else None, None if self.gap is None else self.gap.note, self.allocation
 
     def level(self, asked: Level | None) -> Level:
         """The level of measurement to use: as asked where the scale allows it, else the scale's own."""
@@ -155,27 +157,42 @@ def source_for(data: Judgments, by: By, how: Bootstrap) -> Source:
 
 
 def counted_groups(
-    data: Judgments, by: By, how: Bootstrap, *, paired: bool = False, source: Source | None = None
+    data: Judgments,
+    by: By,
+    how: Bootstrap,
+    *,
+    paired: bool = False,
+    agreement: bool = False,
+    source: Source | None = None,
 ) -> Iterator[tuple[CountedGroup[Counts], Bootstrap]]:
     """The counts of each group (see `source_groups`) with how its interval is made, and all that it needs for that."""
     source = source or source_for(data, by, how)
     missing = gaps(data, by) if source.unanswered else {}
     for group in source_groups(source, source.counts(), paired=paired):
         known = replace(group, gap=missing.get(tuple(group.key.values())))
-        yield prepared(known, source, how, group.counts.values)
+        yield prepared(known, source, how, group.counts.values, agreement=agreement or paired)
 
 
 def prepared(
-    group: CountedGroup[Any], source: Source, how: Bootstrap, values: Floats, ranks: Floats | None = None
+    group: CountedGroup[Any],
+    source: Source,
+    how: Bootstrap,
+    values: Floats,
+    ranks: Floats | None = None,
+    *,
+    agreement: bool = False,
 ) -> tuple[CountedGroup[Any], Bootstrap]:
     """The group with its answers where its interval needs them, and what that is over.
 
-    Left to itself, the interval of a table that is streamed is over items, since its raters are not held.
+    Left to itself, the interval of a table that is streamed is over items, since its raters are not held. Of
+    `agreement` it is said where items went to raters by what these would say of them.
     """
     if not isinstance(source, Encoded):
         return group, replace(how, ci="items", because=NOT_HELD) if how.ci == "auto" else how
     part = source.parts.get(tuple(group.key.values()))
     how = how.chosen(0 if part is None else part.several)
+    if agreement and part is not None and (group.scale is None or group.scale.has_distances):
+        group = replace(group, allocation=allocated(part.unit, part.rater, part.value))
     alone = part is None or (how.ci == "items" and part.item is None and part.source is None)
     if part is None or alone or how.ci == "none":
         return group, how

@@ -318,7 +318,7 @@ class Measured:
         if people < 3:
             return of_texts
         total, noise = (float(np.square(effect).sum()) / texts**2 for effect in (moved, self.effect))
-        return of_texts.plus(Spread(total, people - 1, units=people), noise)
+        return of_texts.plus(Spread(total, people - 1, units=people, noise=noise))
 
     def in_skill(self, floor: float, ceiling: float) -> Measured:
         """As shares of the way from floor to ceiling."""

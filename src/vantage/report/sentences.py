@@ -179,10 +179,11 @@ def statement(
 
 def _against(rule: Against, rows: Sequence[Row], words: Words) -> list[Claim]:
     claims = []
+    stated = {name for _, name, _, _ in Formatter().parse(rule.result) if name} - words.values.keys()
     for place, row in enumerate(rows):
         named, value = rule.reference, row.get(rule.value)
         reference = row.get(named, words.values.get(named)) if isinstance(named, str) else named
-        if value is None or reference is None:
+        if value is None or reference is None or not stated <= row.keys():
             continue
         low, high, units = row.get(rule.low), row.get(rule.high), _units(row)
         of_interval = p_value(value, low, high, reference, words.confidence, units)

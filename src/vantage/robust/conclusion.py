@@ -23,7 +23,8 @@ Where: TypeAlias = dict[
     str, Annotated[list[str], BeforeValidator(lambda v: [str(one) for one in (v if isinstance(v, list) else [v])])]
 ]
 """Columns with the values to keep, as `Corpus.filter` takes them; a name that ends in `!` has those to leave out."""
-LOCATES: Final = ("trait", "group", "row", "option", "first", "second", "term", "metric", "average", "rater", "model")
+LOCATES: Final = ("target", "trait", "group", "row", "option", "first", "second", "term", "metric", "average", "rater",
+                  "model")  # fmt: skip
 """Columns of results that tell rows of one group apart."""
 HALF: Final = 0.5
 """The winning rate from which a model can stand in for a person (Calderon et al. 2025)."""

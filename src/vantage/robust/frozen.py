@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 
 from vantage.corpora import Corpus
@@ -123,9 +122,10 @@ class FrozenPlan(BaseModel):
         people = corpus.people()
         kept = people.included()
         out = people.raters.join(kept.raters, on="rater", how="anti")
-        reasons = out["excluded"].cast(pl.String).unique().sort().to_list() if len(out) else []
+        reasons = [str(one) for one in out["excluded"]] if len(out) else []
         if unplanned := [one for one in reasons if one not in self.exclusions]:
-            yield f"{counted(len(out), 'rater')} excluded for reasons that were not planned: {', '.join(unplanned)}"
+            number, named = counted(len(unplanned), "rater"), ", ".join(sorted({*unplanned}))
+            yield f"{number} excluded for reasons that were not planned: {named}"
         for name, number in self.stopping.items():
             there = kept.judgments[name.removesuffix("s")].n_unique() if name != "judgments" else len(kept.judgments)
             if there != number:

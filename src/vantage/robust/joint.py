@@ -41,19 +41,14 @@ class Blocks:
 
     @classmethod
     def of(
-        cls,
-        corpus: Corpus,
-        between: str | None,
-        seed: int,
-        used: pl.DataFrame | None = None,
-        whole: Corpus | None = None,
+        cls, corpus: Corpus, between: str | None, seed: int, own: pl.DataFrame | None = None, held: Corpus | None = None
     ) -> Blocks:
         """Units dealt at random, as many of each group that is compared into every block.
 
         Where the judgments that a claim uses are given, units that these have are dealt first, and must suffice. The
         corpus may be part of a whole, whose other units have no block.
         """
-        held = whole or corpus
+        held = held or corpus
         raters = between is not None and between in corpus.raters.columns and between not in corpus.items.columns
         sources = None if raters else corpus.design.sources
         key, table = ("rater", corpus.raters) if raters else ("item", corpus.items)
@@ -61,7 +56,7 @@ class Blocks:
         table = table.filter(pl.col(key).is_in(corpus.judgments[key].unique().implode()))
         apart = between in table.columns and table.group_by(column).agg(pl.col(str(between)).n_unique())[between].max()
         strata = [str(between)] if apart == 1 else []
-        mine = (corpus.judgments if used is None else used)[key].unique()
+        mine = (corpus.judgments if own is None else own)[key].unique()
         claimed = pl.col(key).is_in(mine.implode()).any().over(column).alias("__claimed")
         units = table.with_columns(claimed).select(column, *strata, "__claimed").unique().sort(column, *strata)
         enough = units.filter("__claimed")

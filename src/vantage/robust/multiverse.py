@@ -21,8 +21,7 @@ from vantage.measures import find
 from vantage.measures.intervals import SHARES, Spread, interval
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, Blocks, Floats, JointTest
-from vantage.robust.offered import MANY, default_universe
-from vantage.robust.universe import MOST, Universe
+from vantage.robust.universe import MANY, MOST, Universe, default_universe
 
 OF_INTERVALS: Final = ("ci", "resamples", "confidence", "seed")
 """Options that change intervals and no estimate."""
@@ -41,7 +40,7 @@ class Multiverse:
     specifications: pl.DataFrame
     """One row per specification, the claimed one first."""
     importance: pl.DataFrame
-    """One row per decision: its share of the variation, and how often changing it alone overturns the verdict."""
+    """One row per decision: its share of the variation."""
     rules: pl.DataFrame
     """Why combinations were excluded, and how many."""
     joint: JointTest | None
@@ -88,7 +87,8 @@ def robust(
     """
     universe = default_universe(conclusion, corpus) if universe is None else universe
     part = conclusion.part(corpus)
-    blocks = Blocks.of(part, conclusion.options.get("between"), seed, conclusion.judgments(part), corpus)
+    between = conclusion.options.get("between")
+    blocks = Blocks.of(part, between, seed, conclusion.judgments(part, [between] if between else []), corpus)
     specifications, excluded = universe.specifications(most, seed)
     # What no alternative selects by is selected once for all.
     varied = {column for own in universe.choices.values() for one in own.values() for column in one.where}
@@ -114,13 +114,7 @@ def robust(
         except InputError as error:
             if place == 0:
                 raise
-            excluded[f"the measure refuses it: {error}"] += 1
-            continue
-        if row[conclusion.value] is None:
-            if place == 0:
-                problem = f"the claim has no estimate ({row['reason'] or 'no judgments'})"
-                raise InputError(problem, remedy="claim something else")
-            excluded[f"there is no estimate: {row['reason'] or 'no judgments'}"] += 1
+            excluded[error.problem] += 1
             continue
         options = {name: value for name, value in one.options.items() if name not in OF_INTERVALS}
         if (key := json.dumps(options, default=str, sort_keys=True)) not in known:
@@ -131,16 +125,16 @@ def robust(
     decisions = tuple(map(_column, universe.choices))
     frame = pl.DataFrame(rows, infer_schema_length=None)
     claims = conclusion.claims(frame)
-    numbers = dict.fromkeys(("estimate", "low", "high", "p"), pl.Float64)
     shown = frame.with_columns(
         pl.int_range(1, pl.len() + 1).alias("specification"),
+        pl.col(conclusion.value).cast(pl.Float64).alias("estimate"),
         *(pl.Series(name, [one.choices[k] for one in kept], pl.String) for k, name in enumerate(decisions)),
-        *(pl.Series(name, [getattr(one, name) for one in claims], kind) for name, kind in numbers.items()),
+        *(pl.Series(name, [getattr(one, name) for one in claims], pl.Float64) for name in ("low", "high", "p")),
         pl.Series("verdict", [one.verdict for one in claims], pl.String),
         pl.Series("same", [one.verdict == claims[0].verdict for one in claims], pl.Boolean),
         pl.Series("changes", [one.changes(kept[0]) for one in kept], pl.Int64),
         pl.Series("command", [conclusion.command(folder, one.options, one.where) for one in kept]),
-    ).select(*decisions, *FIXED, "reason")
+    ).select(*decisions, *FIXED)
     estimates = np.array(vectors).T
     joint = JointTest.of(estimates, conclusion.reference, blocks.unit, seed) if blocks.number else None
     schema = {"rule": pl.String, "specifications": pl.Int64}
@@ -156,7 +150,9 @@ def _row(conclusion: Conclusion, part: Corpus, options: Mapping[str, Any]) -> di
         remedy = f"choose one with --where or --row, such as {', '.join(several) or 'question'}"
         raise InputError(f"the claim is about {len(frame)} rows, not one", remedy=remedy)
     row = frame.row(0, named=True)
-    return {name: row.get(name) for name in (*conclusion.columns, "items", "raters", "judgments", "reason")}
+    if row[conclusion.value] is None:
+        raise InputError(f"there is no estimate: {row['reason'] or 'no judgments'}", remedy="claim something else")
+    return {name: row.get(name) for name in (*conclusion.columns, "items", "raters", "judgments")}
 
 
 def by_block(conclusion: Conclusion, blocks: Blocks, part: Corpus, options: Mapping[str, Any]) -> Floats:
@@ -185,38 +181,33 @@ def by_block(conclusion: Conclusion, blocks: Blocks, part: Corpus, options: Mapp
 
 
 def _column(decision: str) -> str:
-    return f"{decision} (choice)" if decision in (*FIXED, "reason", "difference") else decision
+    return f"{decision} (choice)" if decision in (*FIXED, "difference") else decision
 
 
 def _importance(frame: pl.DataFrame, estimates: Floats, decisions: Sequence[str]) -> pl.DataFrame:
-    """The share of the variation of each decision, and how often changing it alone overturns the verdict.
+    """The share of the variation of each decision: what a linear model of all explains less without it.
 
-    A share is what a linear model of all decisions explains less without it; the rest goes with combinations of them.
+    The rest goes with combinations of them. Intervals leave out each block in turn.
     """
-    used = frame.filter(pl.col("estimate").is_not_null())
-    values, estimates = used["estimate"].to_numpy(), estimates[:, frame["estimate"].is_not_null().to_numpy()]
-    there = np.isfinite(estimates)
+    values, there = frame["estimate"].to_numpy(), np.isfinite(estimates)
     filled, number = np.where(there, estimates, 0.0), there.sum(axis=0)
     without = (filled.sum(axis=0) - filled) / np.maximum(number - there, 1)
     moved = np.where(number > 0, without - filled.sum(axis=0) / np.maximum(number, 1), 0.0)
     columns = np.vstack([values, values + moved]).T  # as they are, and without each block
-    designs = {name: used[name].to_dummies().to_numpy() * 1.0 for name in decisions}
+    designs = {name: frame[name].to_dummies().to_numpy() * 1.0 for name in decisions}
 
     def left(names: Sequence[str]) -> Floats:
         design = np.column_stack([np.ones(len(values)), *(designs[name] for name in names)])
         away = columns - design @ np.linalg.lstsq(design, columns, rcond=None)[0]
         return np.asarray(np.square(away).sum(axis=0))
 
-    total, whole, near = left([]), left(decisions), frame.filter(pl.col("changes") == 1)
+    total, whole = left([]), left(decisions)
     lost = {name: left([one for one in decisions if one != name]) - whole for name in decisions}
-    rows: list[dict[str, Any]] = []
+    rows = []
     for name, squares in (lost | {COMBINED: whole}).items():
         shares = np.clip(np.divide(squares, total, out=np.zeros_like(total), where=total > 1e-18), 0.0, 1.0)
-        low, high = interval(float(shares[0]), Spread.without(shares[1:], SHARES), 0.95, SHARES)
-        row = {"decision": name, "share": float(shares[0]), "share_low": low, "share_high": high}
-        rows.append({**row, "alternatives": None, "overturns": None, "alone": 0})
-        if name in lost:
-            alone = near.filter(pl.col(name) != frame[name][0])["same"]
-            rows[-1] |= {"alternatives": frame[name].n_unique(), "overturns": (~alone).sum(), "alone": len(alone)}
-    numbers = dict.fromkeys(("share", "share_low", "share_high"), pl.Float64)
-    return pl.DataFrame(rows, schema_overrides=numbers).sort("share", descending=True, maintain_order=True)
+        rows.append(
+            (name, float(shares[0]), *interval(float(shares[0]), Spread.without(shares[1:], SHARES), 0.95, SHARES))
+        )
+    schema = {"decision": pl.String, **dict.fromkeys(("share", "share_low", "share_high"), pl.Float64)}
+    return pl.DataFrame(rows, schema, orient="row").sort("share", descending=True, maintain_order=True)

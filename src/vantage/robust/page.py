@@ -52,23 +52,19 @@ SHARE: Final = Column(percent=True, digits=0)
 REFERENCES: Final = ("simonsohn2020", "steegen2016", "canay2017")
 OF_RISKS: Final = ("baumann2025", "gelman2014", "angelopoulos2023b")
 SPECIFICATION_COLUMNS: Final = {
-    "estimate": Column(digits=2, interval=("low", "high")),
-    "p": Column(chance=True, digits=3),
+    "estimate": Column(digits=2),
+    "p": Column(digits=3),
     "same": Column("same verdict"),
     "changes": Column("choices changed"),
 }
 IMPORTANCE_COLUMNS: Final = {
     "share": Column("share of the variation", percent=True, digits=0, interval=("share_low", "share_high")),
-    "share_low": SHARE,
-    "share_high": SHARE,
-    "overturns": Column("overturn it alone"),
-    "alone": Column("of"),
 }
 RISK_COLUMNS: Final = {
-    "estimate": Column(digits=2, interval=("low", "high")),
+    "estimate": Column(digits=2),
     "accuracy": Column(digits=2),
     "risk": Column("risk of a wrong conclusion", percent=True, digits=0, interval=("risk_low", "risk_high")),
-    **dict.fromkeys(("risk_low", "risk_high", *ERRORS), SHARE),
+    **dict.fromkeys(ERRORS, SHARE),
     "powered": Column("powered estimate", digits=2, interval=("powered_low", "powered_high")),
     "powered_verdict": Column("its verdict"),
     "powered_risk": Column("its risk", percent=True, digits=0),
@@ -78,45 +74,42 @@ _number: Final = partial(cell_text, Column(digits=2))
 _share: Final = partial(cell_text, SHARE)
 
 
-def _ends(row: Mapping[str, Any], name: str, how: Callable[[Any], str]) -> str:
+def _ends(row: Mapping[str, Any], name: str, how: Callable[[Any], str], before: str = "") -> str:
+    """The interval of a number of a row, where it has one."""
     low, high = ("low", "high") if name == "estimate" else (f"{name}_low", f"{name}_high")
-    return f"{how(row[low])} to {how(row[high])}"
+    return "" if row[low] is None else f"{before}{how(row[low])} to {how(row[high])}"
 
 
 def sentences(made: Multiverse) -> list[str]:
     """What the specifications say, most important first."""
-    claimed, all_, joint = made.claimed, made.specifications, made.joint
-    ends = "" if claimed["low"] is None else f", 95 % CI {_ends(claimed, 'estimate', _number)}"
-    side = SIDES[claimed["verdict"]].format(made.conclusion.reference)
+    claimed, joint, reference = made.claimed, made.joint, made.conclusion.reference
+    ends = _ends(claimed, "estimate", _number, ", 95 % CI ")
     said = [
-        f"The claim ({_number(claimed['estimate'])}{ends}; {side}) has the same verdict in "
-        f"{int(all_['same'].sum()):,} of {counted(len(all_), 'specification')} ({_share(made.same)})."
+        f"The claim ({_number(claimed['estimate'])}{ends}; {SIDES[claimed['verdict']].format(reference)}) has the same "
+        f"verdict in {int(made.specifications['same'].sum()):,} of "
+        f"{counted(len(made.specifications), 'specification')} ({_share(made.same)}).",
+        "The specifications were not tested together: there are too few units, or the measure has no groups.",
     ]
-    if joint is None:
-        said.append(
-            "The specifications were not tested together: there are too few units, or the measure has no groups."
-        )
-    else:
+    if joint is not None:
         p = cell_text(Column(chance=True), joint.p)
         unlikely = "a curve as far from it is unlikely" if joint.p < 0.05 else "such a curve is nothing unusual"
-        said.append(
-            f"If no specification differed from {made.conclusion.reference:g}, {unlikely} (joint p "
+        said[1] = (
+            f"If no specification differed from {reference:g}, {unlikely} (joint p "
             f"{p if p.startswith('<') else f'= {p}'}, {joint.blocks} blocks of {joint.unit}). Some specification would "
-            f"then be significant in {_share(joint.any_null)} of corpora, and in 5 % of corpora more than "
+            f"then be significant in {_share(joint.any_null)} of corpora, and in 5 % of corpora at least "
             f"{_share(joint.share_null)} of them; here {_share(joint.share)} are, by blocks."
         )
-    if rows := made.overturned.to_dicts():
-        examples, more = "; ".join(map(made.changed, rows[:3])), f"; and {len(rows) - 3} more" if len(rows) > 3 else ""
-        changes = rows[0]["changes"]
-        what = "A single change overturns" if changes == 1 else f"{changes} changes together overturn"
-        said.append(f"{what} it: {examples}{more}.")
-    else:
-        said.append("No specification overturns it.")
+    rows = made.overturned.to_dicts()
+    examples, changes = "; ".join(map(made.changed, rows[:3])), rows[0]["changes"] if rows else 0
+    more = f"; and {len(rows) - 3} more" if len(rows) > 3 else ""
+    what = "A single change overturns" if changes == 1 else f"{changes} changes together overturn"
+    said.append(f"{what} it: {examples}{more}." if rows else "No specification overturns it.")
     top = made.importance.row(0, named=True)
     if top["share"] > 0:
-        interval = "" if top["share_low"] is None else f" (95 % CI {_ends(top, 'share', _share)})"
+        ends = _ends(top, "share", _share, "95 % CI ")
         said.append(
-            f"Most of the variation of estimates goes with {top['decision']}: {_share(top['share'])}{interval}."
+            f"Most of the variation of estimates goes with {top['decision']}: {_share(top['share'])}"
+            f"{f' ({ends})' if ends else ''}."
         )
     if (wanted := made.conclusion.said.get("estimate")) is not None and abs(wanted - claimed["estimate"]) > SAME:
         said.append(
@@ -129,35 +122,33 @@ def sentences(made: Multiverse) -> list[str]:
 def risk_sentences(made: Risks) -> list[str]:
     """What model labels would lead to."""
     known = made.table.filter(pl.col("risk").is_not_null()).sort("risk").to_dicts()
-    models = [row for row in known if row["configuration"] != MOST_ACCURATE]
-
-    def shown(row: dict[str, Any]) -> str:
-        return f"{row['configuration']} {_share(row['risk'])} ({_ends(row, 'risk', _share)})"
-
-    ends = ", ".join(map(shown, [models[0], models[-1]] if len(models) > 1 else models))
-    said = [
+    said = {row["configuration"]: f"{_share(row['risk'])} ({_ends(row, 'risk', _share)})" for row in known}
+    usual, models = said.pop(MOST_ACCURATE, None), [f"{name} {risk}" for name, risk in said.items()]
+    lines = [
         f"People judged {made.items:,} of {made.of:,} items.",
-        f"Risk of another conclusion than people's labels of all items would give: {ends}.",
-        *(f"Risk of {shown(row)}." for row in known if row["configuration"] == MOST_ACCURATE),
+        "Risk of another conclusion than people's labels of all items would give: "
+        f"{', '.join(dict.fromkeys([models[0], models[-1]]))}.",
+        *([f"Risk of {MOST_ACCURATE} {usual}."] if usual else []),
     ]
-    powered = [row for row in models if row["powered"] is not None and made.items < made.of]
+    powered = [row for row in known if row["powered"] is not None and made.items < made.of]
     if not powered:
-        return said
+        return lines
     best = min(powered, key=lambda row: float(row["powered_high"] - row["powered_low"]))
-    name, limit = best["configuration"], _share(made.limit)
-    interval = _ends(best, "powered", _number)
-    text = f"Powered by {name}, people's estimate is {_number(best['powered'])} ({interval})"
-    if best["more"] is None:
-        return [*said, f"{text}; its risk is below {limit} only when people judge nearly all items."]
-    if best["more"] <= 1.0:
-        return [*said, f"{text}; its risk is below {limit} already."]
-    further = made.needed().filter(who=f"{PEOPLE} and {name}")["further"].item()
-    return [*said, f"{text}; about {further:,} more items judged by people bring its risk below {limit}."]
+    name, limit, further = best["configuration"], _share(made.limit), 0
+    if best["more"] is not None and best["more"] > 1.0:
+        further = made.needed().filter(who=f"{PEOPLE} and {name}")["further"].item()
+    when = "already" if best["more"] is not None else "only when people judge nearly all items"
+    then = f"about {further:,} more items judged by people bring its risk below {limit}"
+    lines.append(
+        f"Powered by {name}, people's estimate is {_number(best['powered'])} ({_ends(best, 'powered', _number)}); "
+        f"{then if further else f'its risk is below {limit} {when}'}."
+    )
+    return lines
 
 
 def curve(made: Multiverse, name: str = "specification-curve") -> Figure:
     """The specification curve of a multiverse."""
-    about, frame = made.conclusion, made.specifications.drop("reason", "command", "specification")
+    about, frame = made.conclusion, made.specifications.drop("command", "specification")
     caption = (
         f"Specification curve of {about.sentence()}: every estimate with its 95 % interval, and below it the "
         "choices that it rests on. Blue lies above the reference (or holds), orange below (or fails)."
@@ -172,7 +163,7 @@ def section(made: Multiverse, title: str, name: str, *, whole: bool = True) -> S
     parts: list[Figure | Table] = [curve(made, f"{name}-curve")]
     if whole:
         parts.append(Table(f"{name}-choices", "How much each choice matters.", made.importance, IMPORTANCE_COLUMNS,
-                           ("decision", "alternatives", "share", "overturns", "alone"), ("decision",)))  # fmt: skip
+                           ("decision", "share"), ("decision",)))  # fmt: skip
         shown = ["specification", *made.decisions, "estimate", "p", "verdict", "same", "changes", "command"]
         caption = (
             "Every specification; its command reproduces the row, and vantage view FOLDER#NUMBER, with the folder of "
@@ -207,8 +198,7 @@ def robust_report(
     if risk is not None:
         said = [Finding(text) for text in risk_sentences(risk)]
         caption = "What each configuration leads to, beside people, and how often it leads to another conclusion."
-        shown = [name for name in risk.table.columns if not any(name in how.folds for how in RISK_COLUMNS.values())]
-        table = Table("robust-risk", caption, risk.table, RISK_COLUMNS, shown, ("configuration",))
+        table = Table("robust-risk", caption, risk.table, RISK_COLUMNS, (), ("configuration",))
         sections.append(Section("When models labelled and people checked a part", [], [table], said))
         findings += said[1:]
     record = made_at_once("robust", f"The multiverse of a conclusion: {made.conclusion.measure}", corpus, seed=seed)

@@ -21,7 +21,7 @@ from vantage.measures import find
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, FEWEST_BLOCKS, Blocks, Floats
 from vantage.robust.multiverse import by_block
-from vantage.robust.offered import CONDITIONS, MANY
+from vantage.robust.universe import CONDITIONS, MANY
 
 ERRORS: Final = ("false_positive", "missed", "wrong_sign", "exaggerated")
 WRONG: Final = slice(0, 3)
@@ -57,32 +57,22 @@ class PairedEstimates:
         """The blocks in which both have an estimate, less the reference."""
         return np.asarray(self.estimates[np.isfinite(self.estimates).all(axis=1)] - self.reference)
 
-    def _fitted(self) -> tuple[int, Floats, Floats]:
-        """How many blocks there are, the means of both, and a square root of the covariance of these means."""
-        known = self.known
-        values, vectors = np.linalg.eigh(np.cov(known.T) / len(known))
-        return len(known), known.mean(axis=0), np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
-
-    def risk(self, seed: int = 0) -> Floats:
-        """How often each error happens, on average over what fits people's part."""
-        (n, centre, error), rng = self._fitted(), np.random.default_rng(seed)
+    def risk(self, seed: int = 0) -> tuple[Floats, float, float]:
+        """How often each error happens on average over what fits people's part, and the interval of the whole risk."""
+        known, rng, noise = self.known, np.random.default_rng(seed), np.random.default_rng(seed)
+        n, centre = len(known), known.mean(axis=0)
+        values, vectors = np.linalg.eigh(np.cov(known.T) / n)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
         chance = np.sqrt((n - 1) / rng.chisquare(n - 1, DRAWS))
-        means = centre + (rng.normal(size=(DRAWS, 2)) * chance[:, None]) @ error.T
-        return np.asarray(_errors(means, error / np.sqrt(self.growth), rng.normal(size=(DRAWS, 2))).mean(axis=0))
-
-    def interval(self, seed: int = 0, confidence: float = 0.95) -> tuple[Floats, Floats]:
-        """The lowest and the highest risk, of each error and of any that is wrong, that fit people's part."""
-        n, centre, error = self._fitted()
-        reach = np.sqrt(2 * (n - 1) / (n - 2) * fdtri(2, n - 2, confidence))
-        turn = np.linspace(0, 2 * np.pi, 16, endpoint=False)
+        means = centre + (rng.normal(size=(DRAWS, 2)) * chance[:, None]) @ root.T
+        errors = _errors(means, root / np.sqrt(self.growth), rng.normal(size=(DRAWS, 2))).mean(axis=0)
+        reach, turn = np.sqrt(2 * (n - 1) / (n - 2) * fdtri(2, n - 2, 0.95)), np.linspace(0, 2 * np.pi, 16, False)
         circle = np.column_stack([np.cos(turn), np.sin(turn)])
-        points = centre + reach * np.concatenate([np.zeros((1, 2)), 0.5 * circle, circle]) @ error.T
-        noise = np.random.default_rng(seed).normal(size=(DRAWS // 2, 2))
-        tails = np.array([(1 - confidence) / 2, 0.5, (1 + confidence) / 2])
-        spreads = np.sqrt((n - 1) / chdtri(n - 1, tails) / self.growth)
-        risks = np.array([_errors(point, one * error, noise).mean(axis=0) for one in spreads for point in points])
-        whole = np.column_stack([risks, risks[:, WRONG].sum(axis=1)])
-        return whole.min(axis=0), whole.max(axis=0)
+        points = centre + reach * np.concatenate([np.zeros((1, 2)), 0.5 * circle, circle]) @ root.T
+        spreads = np.sqrt((n - 1) / chdtri(n - 1, np.array([0.025, 0.5, 0.975])) / self.growth)
+        drawn = noise.normal(size=(DRAWS // 2, 2))
+        ends = [_errors(one, s * root, drawn)[:, WRONG].sum(axis=1).mean() for s in spreads for one in points]
+        return np.asarray(errors), float(min(ends)), float(max(ends))
 
     def needed(self, said: Mapping[str, Any], limit: float) -> dict[str, float | None]:
         """The risk of an estimate from people's part, and how many times as many items bring it below the limit.
@@ -171,12 +161,8 @@ def risks(corpus: Corpus, conclusion: Conclusion, *, limit: float = LIMIT, seed:
             said = _said(conclusion, conclusion.result(own))
         except InputError:  # the measure says nothing of one rater
             continue
-        low, high = pair.interval(seed)
-        risk = pair.risk(seed)
-        row = {"configuration": name, "risk": float(np.clip(risk[WRONG].sum(), low[-1], high[-1])),
-               "risk_low": float(low[-1]), "risk_high": float(high[-1])}  # fmt: skip
         powered = _powered(conclusion, part, name, pair, limit) if len(where) == 1 else {}
-        rows.append({**row, **dict(zip(ERRORS, risk.tolist(), strict=True)), **said, **powered})
+        rows.append({**_row(name, *pair.risk(seed)), **said, **powered})
         pairs[name] = pair
     if not rows:
         return None
@@ -248,8 +234,12 @@ def _most_accurate(
         held_out = PairedEstimates(pairs[name].estimates[~half], pairs[name].reference, growth)
         if len(held_out.known) >= FEWEST_BLOCKS // 2:
             chosen.append(name)
-            made.append(held_out.risk(seed))
-    mine, risk = [row for row in rows if row["configuration"] in chosen], np.mean(made, axis=0)
+            made.append(held_out.risk(seed)[0])
+    mine = [row for row in rows if row["configuration"] in chosen]
     low, high = min(row["risk_low"] for row in mine), max(row["risk_high"] for row in mine)
-    ends = {"risk": float(np.clip(risk[WRONG].sum(), low, high)), "risk_low": low, "risk_high": high}
-    return {"configuration": MOST_ACCURATE, **ends, **dict(zip(ERRORS, risk.tolist(), strict=True))}
+    return _row(MOST_ACCURATE, np.mean(made, axis=0), low, high)
+
+
+def _row(name: str, errors: Floats, low: float, high: float) -> dict[str, Any]:
+    whole = {"risk": float(np.clip(errors[WRONG].sum(), low, high)), "risk_low": low, "risk_high": high}
+    return {"configuration": name, **whole, **dict(zip(ERRORS, errors.tolist(), strict=True))}

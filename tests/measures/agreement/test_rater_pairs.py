@@ -120,11 +120,11 @@ def test_rater_matrix_equals_the_peers() -> None:
 
 def test_spearman_of_a_resample_counts_repeated_items_twice() -> None:
     from vantage.measures.agreement.rater_pairs import Pairs, _pair_statistic
-    from vantage.measures.ratings import groups
+    from vantage.measures.ratings import judgments_frame
 
     table = random_table(4, 2, 30, 0.0)
     drawn = np.random.default_rng(0).integers(0, 4, 30)
-    pairs, _ = Pairs.of(next(groups(table)))
+    pairs, _ = Pairs.of(judgments_frame(table).drop_nulls("value"))
     found = _pair_statistic(pairs, "spearman", None)(drawn.astype(float))[0]
     repeated = np.repeat(table, drawn, axis=1)
     assert found == pytest.approx(stats.spearmanr(*repeated).statistic, abs=1e-12)

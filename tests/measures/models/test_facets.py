@@ -15,6 +15,7 @@ from vantage.errors import InputError
 from vantage.measures.models import rasch as rasch_model
 from vantage.measures.models.facets import facets
 from vantage.measures.models.rasch import Rasch, RaschAnswers
+from vantage.measures.ratings import SPREAD_OUT
 
 TAU = np.array([-1.3, -0.2, 0.3, 1.2])
 
@@ -263,3 +264,13 @@ def test_people_are_the_anchor_and_others_move_nothing() -> None:
     assert of["model"]["low"] < of[first]["estimate"] < of["model"]["high"]
     assert of["constant"]["range_use"] == pytest.approx(0, abs=0.05)
     assert facets(people, anchored=True).drop("options").equals(facets(people).drop("options"))
+
+
+@pytest.mark.parametrize(("raters", "told"), [(24, True), (5, False)])
+def test_few_answers_for_each_parameter_are_told(raters: int, told: bool) -> None:
+    rng = np.random.default_rng(0)
+    item = np.repeat(np.arange(80), 3)
+    rater = np.concatenate([rng.permutation(raters)[:3] for _ in range(80)])
+    latent = rng.normal(size=80)[item] - rng.normal(size=raters)[rater] + rng.logistic(size=240)
+    rows = facets({"item": item, "rater": rater, "value": np.digitize(latent, [-1.0, 0.0, 1.0])})
+    assert set(rows["reason"]) == {SPREAD_OUT if told else None}

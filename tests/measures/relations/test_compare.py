@@ -185,3 +185,12 @@ def test_groups_that_share_no_item_are_not_compared() -> None:
     assert row["reason"] == "the two groups share no item, so a difference could come from the items"
     with pytest.raises(InputError, match="raters with group 'a' and with 'b' share no item"):
         explain(apart, traits="group")
+
+
+@pytest.mark.parametrize(("items", "over"), [(1, None), (2, "both")])
+def test_two_items_are_enough_to_generalise_to_others(items: int, over: str | None) -> None:
+    rng = np.random.default_rng(0)
+    item, rater, late = (grid.ravel() for grid in np.indices((items, 12, 2)))
+    value = rng.normal(size=items)[item] + rng.normal(size=12)[rater] + late + rng.normal(size=len(item))
+    data = {"item": item, "rater": rater, "condition": np.array(["early", "late"])[late], "value": value}
+    assert compare(data, between="condition")["over"].to_list() == [over]

@@ -12,6 +12,8 @@ from scipy import stats
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
+from vantage.measures.intervals import CORRELATIONS as LIMITS
+from vantage.measures.intervals import Spread, interval
 from vantage.measures.ratings import judgments_frame
 from vantage.measures.relations.correlate import correlate
 from vantage.measures.relations.correlations import CORRELATIONS
@@ -176,6 +178,28 @@ def test_items_that_share_raters_are_worth_fewer_independent_ones() -> None:
     assert row["independent_items"] < 58
     r, n = row["estimate"], row["independent_items"]
     assert row["p"] == pytest.approx(2 * stats.t.sf(abs(r) * np.sqrt((n - 2) / (1 - r * r)), n - 2))
+
+
+def test_over_raters_scores_are_made_again_without_each_of_them() -> None:
+    data = shared(0, 1.2)
+    row = correlate(data, ci="raters").row(0, named=True)
+    rest = [data.filter(pl.col("rater") != rater) for rater in range(25)]
+    estimates = np.array([correlate(table, ci="none")["estimate"][0] for table in rest])
+    expected = interval(row["estimate"], Spread.without_raters(estimates, LIMITS), 0.95, LIMITS)
+    assert (row["low"], row["high"]) == pytest.approx(expected)
+    assert (row["over"], correlate(data)["over"][0]) == ("raters", "both")
+    assert correlate(data.filter(pl.col("rater") < 3))["over"].to_list() == ["items"]
+
+
+def test_whole_sources_are_left_out() -> None:
+    data = shared(0).with_columns(author=pl.col("item") // 5)
+    row = correlate(data, ci="items", sources="author").row(0, named=True)
+    rest = [data.filter(pl.col("author") != author) for author in range(12)]
+    estimates = np.array([correlate(table, ci="none")["estimate"][0] for table in rest])
+    assert (row["low"], row["high"]) == pytest.approx(
+        interval(row["estimate"], Spread.without(estimates, LIMITS), 0.95, LIMITS)
+    )
+    assert row["over"] == "sources"
 
 
 @pytest.mark.slow

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from tests.cli.conftest import Vantage
 from tests.measures.targets.designs import sample
 from tests.measures.targets.test_population import planted
 from tests.measures.targets.test_weights import TARGET, corpus_of
@@ -119,3 +121,27 @@ def test_the_report_states_the_target_and_says_what_the_ledger_allows() -> None:
     assert "points" in text
     for finding in section.findings:
         assert all(claim.p_family is not None and claim.p_family <= 0.05 for claim in finding.evidence)
+
+
+def test_groups_that_are_shown_do_not_tell_what_few_people_said() -> None:
+    item, rater = (grid.ravel() for grid in np.indices((6, 14)))
+    home = np.array(list("aaaaaabbbbbbcc"))[rater]
+    table = pl.DataFrame({"item": item, "rater": rater, "value": (item + rater) % 2 * 1.0, "home": home})
+    rows = whose_label(table, traits="home", per="item", permutations=9)
+    assert rows["target"].unique().to_list() == ["home: b"]  # with a, the answers of c would be the rest
+    assert rows.select("raters", "judgments").unique().row(0) == (6, 6)
+    without = whose_label(table.filter(pl.col("home") != "c"), traits="home", per="item", permutations=9)
+    assert sorted(without["target"].unique()) == ["home: a", "home: b"]
+
+
+def test_the_rows_of_models_and_items_are_said_in_their_own_words(vantage: Vantage, tmp_path: Path) -> None:
+    corpus = with_model(corpus_of(sample(seed=5, raters=60, items=30)), "f")
+    corpus.write(tmp_path / "corpus")
+    words = ("measure", "whose-label", tmp_path / "corpus", "--traits", "gender", "--permutations", "199")
+    said = vantage(*words, "--per", "model")
+    assert said.code == 0, said.err
+    assert "than a rater that never reads: bot to gender: f (" in said.out
+    assert "The label depends" not in said.out
+    shown = vantage(*words, "--per", "item").out.splitlines()
+    assert {"item", "label", "depends"} <= {*shown[0].split()}
+    assert not any(line.startswith("The label depends") for line in shown)

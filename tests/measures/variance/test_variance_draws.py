@@ -7,7 +7,13 @@ import polars as pl
 import pytest
 
 from vantage.measures.ratings import judgments_frame
-from vantage.measures.variance.variances import RaterHeterogeneity, VarianceDesign, variance_draws
+from vantage.measures.variance.variances import (
+    CrossedTable,
+    RaterHeterogeneity,
+    VarianceDesign,
+    _within_items,
+    variance_draws,
+)
 
 
 def repeated(seed: int = 0, *, items: int = 40, raters: int = 15, samples: int = 3) -> pl.DataFrame:
@@ -45,3 +51,22 @@ def test_raters_differ_alike_in_any_unit() -> None:
     assert shares.discrimination == pytest.approx(points.discrimination, rel=0.05, abs=0.02)
     assert points.discrimination[:4].max() < 0.6
     assert points.discrimination[4:].min() > 0.9
+
+
+def test_what_groups_differ_by_within_items_has_the_weight_of_their_answers() -> None:
+    # Twenty items, three groups of two answers each: a unit of variance of item × group adds 20 · 2 · (3 − 1).
+    item, group, _ = (grid.ravel() for grid in np.indices((20, 3, 2)))
+    apart = np.random.default_rng(0).normal(size=(20, 3))
+    squares, degrees, weight = _within_items(apart[item, group] + item, item, item * 3 + group)
+    assert (degrees, weight) == (40, pytest.approx(80))
+    assert squares == pytest.approx(2 * np.square(apart - apart.mean(axis=1, keepdims=True)).sum())
+
+
+def test_raters_who_differ_by_their_groups_alone_do_not_vary_within_them() -> None:
+    rng = np.random.default_rng(0)
+    item, rater = (grid.ravel() for grid in np.indices((30, 12)))
+    value = rng.normal(size=30)[item] + 3.0 * (rater % 2) + 0.1 * rng.normal(size=360)
+    table = CrossedTable.of(item, rater, value, 30, 12)
+    noise = np.array([0.01])
+    assert table.rater_variance(noise, [np.arange(12) % 2], None)[0] < 0.01
+    assert table.rater_variance(noise, [], None)[0] > 2

@@ -1,4 +1,4 @@
-"""Entropy, ambiguity, split and opposed items."""
+"""Entropy, ambiguity and split items."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scipy import stats
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.measures.variation.spread import ambiguity, entropy, opposed_items, split_items
+from vantage.measures.variation.spread import ambiguity, entropy, split_items
 from vantage.scales import Band, OptOut, Scale
 
 STATUSES = ("answered", "ambiguous", "not_mentioned", "refused")
@@ -234,12 +234,12 @@ def test_opposed_items_by_each_rule(options: dict[str, Any], opposed: int) -> No
         "rater": [1, 1, 2, 3],
         "value": [3, -1, 0, 0],
     }
-    row = opposed_items(table, ci="none", **options).row(0, named=True)
+    row = split_items(table, between="questions", ci="none", **options).row(0, named=True)
     assert (row["opposed"], row["estimate"]) == (opposed, float(opposed))
 
 
 def test_opposed_items_need_two_questions() -> None:
-    row = opposed_items({"item": ["a"], "rater": [1], "value": [0]}).row(0, named=True)
+    row = split_items({"item": ["a"], "rater": [1], "value": [0]}, between="questions").row(0, named=True)
     assert row["estimate"] is None
     assert row["left_out"] == {"incomplete": 1}
     assert row["reason"] == "no item has answers to two questions"
@@ -256,9 +256,10 @@ def test_one_answer_to_an_item_cannot_differ() -> None:
 
 def test_answers_on_one_side_of_zero_do_not_say_which_are_low() -> None:
     votes = {"item": ["a"] * 4, "rater": [1, 2, 3, 4], "value": [1, 1, 5, 5]}
-    for spread in (split_items, opposed_items):
+    between: Any
+    for between in ("raters", "questions"):
         with pytest.raises(InputError, match="answers from 1 to 5 does not say which of them are low and high"):
-            spread(votes)
+            split_items(votes, between=between)
     assert split_items(votes, neutral=3)["estimate"].to_list() == [1.0]
 
 
@@ -267,7 +268,7 @@ def test_answers_on_one_side_of_zero_do_not_say_which_are_low() -> None:
     [
         lambda: entropy([[1, 2]], base="digits"),  # type: ignore[call-overload]
         lambda: split_items([[1, 2]], share=0.7),
-        lambda: opposed_items([[1, 2]], aggregate="mode"),  # type: ignore[call-overload]
+        lambda: split_items([[1, 2]], between="questions", aggregate="mode"),  # type: ignore[call-overload]
         lambda: ambiguity([[1, 2]], ci="magic"),  # type: ignore[call-overload]
         lambda: entropy([[1, 2]], by="nothing"),
     ],

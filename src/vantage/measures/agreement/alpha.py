@@ -100,7 +100,7 @@ def alpha(
         middle = source.values - centre(source.values)
         grouped = source_groups(source, moments, paired=True)
         counted: Iterator[tuple[CountedGroup[Any], Bootstrap]] = (
-            prepared(group, source, how, source.values, middle) for group in grouped
+            prepared(group, source, how, source.values, middle, agreement=True) for group in grouped
         )
     else:
         counted = counted_groups(data, by, how, paired=True, source=source)

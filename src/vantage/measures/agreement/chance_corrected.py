@@ -56,7 +56,7 @@ def fleiss(
     0.4444
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
-    groups = counted_groups(data, by, bootstrap)
+    groups = counted_groups(data, by, bootstrap, agreement=True)
     return table([_row(*group, _fleiss_chance, agreement_weights, None) for group in groups], by)
 
 
@@ -115,7 +115,7 @@ def ac1(
     0.4872
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
-    groups = counted_groups(data, by, bootstrap)
+    groups = counted_groups(data, by, bootstrap, agreement=True)
     return table([_row(*group, _gwet_chance, agreement_weights, categories) for group in groups], by)
 
 

@@ -15,9 +15,10 @@ import polars as pl
 from vantage.measures.base import measure, table
 from vantage.measures.codes import any_twice
 from vantage.measures.intervals import OVER, Bootstrap, Bounds, Over, doubted
+from vantage.measures.parts import Part, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
-from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, canonical, groups
+from vantage.measures.ratings import By, Floats, Judgments, Ratings, canonical
 from vantage.measures.variance.variances import SEVERAL, VarianceDesign, interval_of, variance_draws
 
 FORMS: Final = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
@@ -59,7 +60,7 @@ def icc(data: Judgments, *, by: By = (), ci: Over = "auto", confidence: float = 
     [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
     """
     how = Bootstrap(ci, confidence=confidence, seed=seed, over=OVER)
-    return table([row for group in groups(data, by) for row in _rows(group, how)], by)
+    return table([row for part in parts(data, by) for row in _rows(part, how)], by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +189,12 @@ def _agreement_bounds(v: Variance, high: float) -> Bounds:
     return float(low), float(top)
 
 
-def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
+def _rows(part: Part, how: Bootstrap) -> list[dict[str, Any]]:
     ci, confidence, seed = how.ci, how.confidence, how.seed
-    if len(group.frame) and group.scale is not None:
-        group.level("interval")  # refuses means of a nominal scale
-    ratings = canonical(group.frame).ratings
+    answered = part.answered
+    if len(answered) and part.scale() is not None:
+        part.level("interval")  # refuses means of a nominal scale
+    ratings = canonical(answered).ratings
     few = FEW_ITEMS if ratings.units < 2 else ALONE if len(ratings) == ratings.units else None
     one_way = few or Variance.one_way(ratings)
     two_way = few or _two_way(ratings)
@@ -200,9 +202,9 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
     drawn = ci in ("items", "raters", "both") or (ci == "auto" and ratings.coders >= SEVERAL)
     gaps = None
     if isinstance(one_way, Variance) and (two_way is None or (drawn and isinstance(two_way, Variance))):
-        gaps = IntraclassVariances.of(group, one_way.k, ci, seed)
-    note = group.note
-    because = how.modelled(several_items(group.frame)).because
+        gaps = IntraclassVariances.of(answered, one_way.k, ci, seed)
+    note, about = part.note, part.counts
+    because = how.modelled(several_items(answered)).because
     rows = []
     for name in FORMS:
         form, averaged = int(name[4]), name[6] == "k"
@@ -216,7 +218,7 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
         result["note"] = note if form == 1 else None
         if result.get("over") == "both":
             result["because"] = because
-        rows.append({**group.key, "form": name, **group.counts, **doubted(result, ratings.unit, ratings.value)})
+        rows.append({**part.key, "form": name, **about, **doubted(result, ratings.unit, ratings.value)})
     return rows
 
 
@@ -260,9 +262,9 @@ class IntraclassVariances:
     """Draws of the variances over items, raters or both, once they are needed."""
 
     @classmethod
-    def of(cls, group: Group, k: float, ci: str, seed: int) -> IntraclassVariances:
+    def of(cls, answered: pl.DataFrame, k: float, ci: str, seed: int) -> IntraclassVariances:
         """The components of a group."""
-        design = VarianceDesign.of(group.frame)
+        design = VarianceDesign.of(answered)
         if design.problem() is not None:
             return cls(None, design, k, ci, seed)
         return cls(_three(design.variances[None])[0], design, k, ci, seed)

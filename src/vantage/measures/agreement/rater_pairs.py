@@ -21,6 +21,7 @@ from vantage.measures.codes import dense
 from vantage.measures.counts import quotient
 from vantage.measures.intervals import CORRELATIONS, OVER, SHARES, Bootstrap, IntervalOptions, Limits, Spread
 from vantage.measures.intervals import interval as made_of
+from vantage.measures.parts import Part, parts
 from vantage.measures.presentation import Column, View, agreement_view
 from vantage.measures.rater_variance import (
     FEW_RATERS,
@@ -29,7 +30,7 @@ from vantage.measures.rater_variance import (
     left_out_together,
     several_items,
 )
-from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, Named, canonical, groups, paired
+from vantage.measures.ratings import By, Floats, Ints, Judgments, Named, canonical
 from vantage.measures.resampling import Resampling, Statistics, leave_out
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def cohen(
     0.2857
     """
     how = Resampling(**resampling, over=OVER)
-    return table([_averaged(group, agreement_weights, how) for group in groups(data, by)], by)
+    return table([_averaged(part, agreement_weights, how) for part in parts(data, by)], by)
 
 
 RATER_MATRIX_VIEW: Final = View("Every pair of raters", columns={"estimate": Column(digits=2)})
@@ -122,10 +123,10 @@ def rater_matrix(
     """
     bootstrap = Bootstrap(ci, confidence=confidence, seed=seed)
     rows: list[dict[str, Any]] = []
-    for group in groups(data, by):
-        if len(group.frame) and group.scale is not None and statistic not in ("agreement", "kappa"):
-            group.level("ordinal" if statistic == "spearman" else "interval")
-        rows += _pair_rows(group, statistic, agreement_weights, min_items, bootstrap)
+    for part in parts(data, by):
+        if len(part.answered) and part.scale() is not None and statistic not in ("agreement", "kappa"):
+            part.level("ordinal" if statistic == "spearman" else "interval")
+        rows += _pair_rows(part, statistic, agreement_weights, min_items, bootstrap)
     return table(rows, by)
 
 
@@ -145,9 +146,9 @@ class Pairs:
     units: int
 
     @classmethod
-    def of(cls, group: Group) -> tuple[Pairs, Named]:
-        """The pairs of a group, and the names of its units and raters."""
-        named = canonical(group.frame)
+    def of(cls, answered: pl.DataFrame) -> tuple[Pairs, Named]:
+        """The pairs of some answers, and the names of its units and raters."""
+        named = canonical(answered)
         unit, rater = named.ratings.unit, named.ratings.coder
         values, column = np.unique(named.ratings.value, return_inverse=True)
         last = np.searchsorted(unit, unit, side="right")
@@ -226,14 +227,14 @@ def _meetings(first: Ints, second: Ints, q: int) -> tuple[Ints, Ints]:
     return left, begin[left] + step
 
 
-def _averaged(group: Group, weights: Weights | None, how: Resampling) -> dict[str, Any]:
+def _averaged(part: Part, weights: Weights | None, how: Resampling) -> dict[str, Any]:
     """The mean over pairs; without an interval, unless asked for, where pairs share so few items that it is wrong."""
-    careful, how = how.ci == "auto", how.chosen(several_items(group.frame))
-    group = paired(group)
-    row = {**group.key, "pairs": 0, "pairs_undefined": 0, **group.counts}
-    if weights is not None and len(group.frame) and group.scale is not None:
-        group.level("ordinal")
-    pairs, named = Pairs.of(group)
+    careful, how = how.ci == "auto", how.chosen(several_items(part.answered))
+    part = part.paired()
+    row = {**part.key, "pairs": 0, "pairs_undefined": 0, **part.counts}
+    if weights is not None and len(part.answered) and part.scale() is not None:
+        part.level("ordinal")
+    pairs, named = Pairs.of(part.answered)
     if not pairs.count:
         return {**row, "reason": ALONE}
     shared, units = dense(pairs.unit)  # no other unit matters
@@ -280,9 +281,9 @@ def _mean(kappa: Floats) -> Floats:
 
 
 def _pair_rows(
-    group: Group, name: str, weighting: Weights | None, min_items: int, bootstrap: Bootstrap
+    part: Part, name: str, weighting: Weights | None, min_items: int, bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
-    pairs, named = Pairs.of(group)
+    pairs, named = Pairs.of(part.answered)
     # A unit that a rater answered more than once is one unit, and each answer to it is a judgment.
     pair, unit = np.divmod(np.unique(pairs.pair * pairs.units + pairs.unit), max(pairs.units, 1))
     items = np.bincount(pair, minlength=pairs.count)
@@ -300,6 +301,7 @@ def _pair_rows(
             column = without[unit[pair == index], index] if one_by_one else without[:, index]
             spread = Spread.without(column, PAIR_LIMITS[name])
             bounds[index] = made_of(float(estimates[index]), spread, bootstrap.confidence, PAIR_LIMITS[name])
+    left_out = part.counts["left_out"]
     undefined = CERTAIN if name == "kappa" else CONSTANT
     rows = []
     for index in np.flatnonzero(items >= max(min_items, 1)).tolist():
@@ -308,7 +310,7 @@ def _pair_rows(
         low, high = bounds[index] if defined else (None, None)
         rows.append(
             {
-                **group.key,
+                **part.key,
                 "rater_a": names[a],
                 "rater_b": names[b],
                 "estimate": float(estimates[index]) if defined else None,
@@ -318,7 +320,7 @@ def _pair_rows(
                 "items": int(items[index]),
                 "raters": 2,
                 "judgments": int(judgments[index]),
-                "left_out": group.left_out,
+                "left_out": left_out,
                 "reason": None if defined else undefined,
             }
         )

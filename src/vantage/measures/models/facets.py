@@ -20,13 +20,15 @@ from vantage.measures.models.explain import MANY_POINTS, around, one_question, r
 from vantage.measures.models.rasch import LOOSE, Rasch, RaschAnswers, fit
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.ratings import SAMPLED, By, Floats, Ints, Judgments, has_column, on_repeats
+from vantage.measures.ratings import SAMPLED, SPREAD_OUT, By, Floats, Ints, Judgments, has_column, on_repeats
 from vantage.scales import Scale, show_code
 
 Show: TypeAlias = Literal["raters", "items", "thresholds", "categories", "summary", "curve", "ruler"]
 Unconnected: TypeAlias = Literal["refuse", "assume", "largest"]
 EXTREME: Final = 0.3
 """How many points a rater who gave only the lowest or the highest answer is moved inwards, in sum (Wright 1998)."""
+ENOUGH: Final = 20
+"""With fewer answers for each parameter the likeliest severities are spread too far (docs/calibration.md)."""
 
 VIEW: Final = View(
     "Raters on one scale",
@@ -112,7 +114,8 @@ def facets(
         model = Facets.of(chosen, thresholds, unconnected, anchored=anchored)
         left_out = len(chosen.answered) - len(model.frame) - len(model.placed)
         based_on = counts(model.frame, chosen.frame, unconnected=left_out)
-        based_on["note"] = on_repeats(model.frame, SAMPLED)
+        few = SPREAD_OUT if len(model.frame) < ENOUGH * len(model.fit.parameters) else None
+        based_on["note"] = "; ".join(filter(None, (on_repeats(model.frame, SAMPLED), few))) or None
         rows += [{**part.key, **based_on, **row} for row in model.rows(show, confidence)]
     return table(rows, names(by))
 

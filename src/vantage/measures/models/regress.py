@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, Contrast, Over
+from vantage.measures.intervals import OVER, Bootstrap, Contrast, Over, Spread
 from vantage.measures.kinds import Selection, with_left_out
 from vantage.measures.means.level import code_of, design_weights
 from vantage.measures.models.explain import one_question
@@ -27,7 +27,7 @@ from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.powered.contributions import Sides
 from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, power_tuned, sampling
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.rater_variance import RaterVariance, several_items, without_raters
+from vantage.measures.rater_variance import over_raters, several_items, without_raters
 from vantage.measures.ratings import By, Floats, Judgments, by_columns
 
 Family: TypeAlias = Literal["auto", "linear", "logistic"]
@@ -209,9 +209,7 @@ class _Regression:
             self.options["value"], part.scale(), part.answered["value"].to_numpy()
         ) if asked else None
 
-    def _raters(
-        self, part: Part, items: pl.Series, loss: Loss, code: float | None
-    ) -> list[RaterVariance | None] | None:
+    def _raters(self, part: Part, items: pl.Series, loss: Loss, code: float | None) -> list[Spread | None] | None:
         """What other raters would add to the variance of each coefficient; null for an interval over items."""
         if self.how.ci != "both":
             return None
@@ -222,7 +220,7 @@ class _Regression:
             there = scores.is_not_null().to_numpy()
             fewer = replace(loss, y=scores.fill_null(0.0).to_numpy(), weight=loss.weight * there)
             tables.append(fewer.reweighted)
-        return RaterVariance.of_tables(tables, len(items), self.how.seed) if len(tables) >= 3 else None
+        return over_raters(tables, len(items), self.how.seed) if len(tables) >= 3 else None
 
     def _rows(
         self,
@@ -230,7 +228,7 @@ class _Regression:
         terms: Sequence[str],
         loss: Loss,
         fit: Fit,
-        added: list[RaterVariance | None] | None,
+        added: list[Spread | None] | None,
     ) -> Iterator[dict[str, Any]]:
         left, confidence = max(len(loss.y) - len(terms), 1), self.options["confidence"]
         problem = None if np.isfinite(fit.coefficients).all() else SEPARATED if loss.logistic else SINGULAR
@@ -239,14 +237,11 @@ class _Regression:
             if problem is not None:
                 yield row
                 continue
-            estimate, items = float(fit.coefficients[place]), float(fit.covariance[place, place])
+            of_items = Spread(float(fit.covariance[place, place]), left)
             raters = added[place] if added is not None else None
-            beyond = max(raters.total - raters.noise, 0.0) if raters is not None else 0.0
-            freedom = float(left)
-            if raters is not None and beyond > 0:
-                freedom = (items + beyond) ** 2 / (raters.total**2 / raters.freedom + items**2 / left)
-            contrast = Contrast(estimate, (items + beyond) ** 0.5, freedom)
-            row |= {"estimate": estimate, "se": contrast.error, "p": contrast.p}
+            spread = of_items.plus(raters) or of_items
+            contrast = Contrast(float(fit.coefficients[place]), spread.variance**0.5, spread.freedom)
+            row |= {"estimate": contrast.estimate, "se": contrast.error, "p": contrast.p}
             if self.how.ci != "none":
                 row |= {**contrast.stated(confidence), "over": "items" if raters is None else "both"}
                 row |= {"because": self.how.because} if about["raters"] is not None else {}

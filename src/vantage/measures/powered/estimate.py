@@ -18,11 +18,11 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import RESULT, table
-from vantage.measures.intervals import degrees_of_freedom, student, weights
+from vantage.measures.intervals import Spread, student, weights
 from vantage.measures.kinds import APART, Selection, with_left_out
 from vantage.measures.parts import Part, parts
 from vantage.measures.powered.contributions import Contribution, Contributions, Sides, without_each_rater
-from vantage.measures.rater_variance import RaterVariance
+from vantage.measures.rater_variance import over_raters
 from vantage.measures.ratings import Floats, Judgments, by_columns, group_name
 
 ROWS: Final = ("people", "model", "both")
@@ -192,14 +192,12 @@ class JoinedJudgments:
         """The quotient of the standard errors over items and raters."""
         seed, n = self.options.get("seed", 0), len(contribution.items)
         tables = without_each_rater(self.part, self.powered.contributions, self.options, contribution, seed)
-        of_raters = RaterVariance.of_tables(tables, n, seed)[0] if len(tables) >= 3 else None
-        added = max(of_raters.total - of_raters.noise, 0.0) if of_raters is not None else 0.0
+        of_raters = over_raters(tables, n, seed)[0] if len(tables) >= 3 else None
 
         def reach(items: float) -> float:
-            variance = items + added
-            raters = [(of_raters.total, of_raters.freedom)] if of_raters is not None and added else []
-            freedom = degrees_of_freedom(variance, (items, n - 1), *raters)
-            return float(student(freedom, self.options.get("confidence", 0.95)) * variance**0.5)
+            alone = Spread(items, n - 1)
+            spread = alone.plus(of_raters) or alone
+            return float(student(spread.freedom, self.options.get("confidence", 0.95)) * spread.variance**0.5)
 
         return reach(left) / reach(alone) if alone > 0 else 1.0
 

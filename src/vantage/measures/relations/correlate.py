@@ -20,15 +20,16 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import CORRELATIONS, IntervalOptions
+from vantage.measures.intervals import CORRELATIONS, OVER, IntervalOptions
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
 from vantage.measures.powered.contributions import Contribution, ModelAnswers
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Against, Column, Extremes, View
+from vantage.measures.rater_variance import FEW_RATERS, several_items, without_raters
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.relations.correlations import Correlation, coefficient, p_value, weighted_correlation
-from vantage.measures.resampling import Resampling, item_codes, per_item
+from vantage.measures.resampling import Resampling, Statistics, per_item
 from vantage.measures.variance.variances import VarianceDesign
 
 if TYPE_CHECKING:
@@ -101,12 +102,17 @@ def _said(model: ModelAnswers, *, first: str, second: str, outside: bool, order:
 
 LEAST_ITEMS: Final = 4
 TOO_FEW_ITEMS: Final = "no interval: resamples of fewer than four items are nearly all perfectly correlated"
+RESTS_ON_ONE: Final = "no interval: without one of its {} there is no correlation"
 
 
-RESTS_ON_ONE: Final = "without one of its items there is no correlation, so that it has no interval over items"
-
-
-@measure("correlate", "relations", view=VIEW, pools_questions=True, powered=Powered(_contributions, ("outside",)))
+@measure(
+    "correlate",
+    "relations",
+    view=VIEW,
+    pools_questions=True,
+    powered=Powered(_contributions, ("outside",)),
+    interval=("raters", "sources"),
+)
 def correlate(
     data: Judgments,
     *,
@@ -125,6 +131,7 @@ def correlate(
     names numeric columns, or columns of words whose `order` from low to high is given
     (`order={"stance": ["against", "none", "favour"]}`; other words are left out). `p` is two-sided for no association,
     of as many `independent_items` as the items are worth (Dutilleul 1993), and `p_adjusted` corrects it over all rows.
+    The interval is over items, raters or both; "auto" is both where at least four raters judged several items each.
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
 
     >>> answers = {"item": [1, 2, 3, 1, 2, 3], "question": ["trust"] * 3 + ["skill"] * 3, "rater": ["a"] * 6,
@@ -132,20 +139,27 @@ def correlate(
     >>> correlate(answers, correlation="spearman", ci="none").select("first", "second", "estimate").rows()
     [('skill', 'trust', 0.5)]
     """
-    how = Resampling(**resampling)
+    how = Resampling(**resampling, over=OVER)
     others = names(outside)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=others):
         for question, answers in part.frame.group_by("question"):
             check_level(part.scales.get(str(question[0])), answers, "a correlation")
         questions = part.frame["question"].unique().sort().to_list()
-        scores = _scores(part.answered, aggregate, rounding, others, order or {})
+
+        def scored(answered: pl.DataFrame) -> dict[str, pl.DataFrame]:
+            return _scores(answered, aggregate, rounding, others, order or {})
+
+        several = how.chosen(several_items(part.answered))
+        over_raters = several.ci in ("raters", "both")
+        rest = [scored(left) for left in without_raters(part.answered, how.seed)] if over_raters else []
+        scores = scored(part.answered)
         pairs = [*combinations(questions, 2), *product(questions, others)]
         if not pairs:
             raise InputError(
                 "there is only one question to correlate", remedy="name item columns with the option outside"
             )
-        rows += [_pair(part, scores, pair, correlation, how) for pair in pairs]
+        rows += [_pair(part, scores, pair, correlation, several, rest) for pair in pairs]
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
     return table(rows, names(by))
@@ -202,15 +216,20 @@ def _pair(
     pair: tuple[str, str],
     method: Correlation,
     how: Resampling,
+    rest: Sequence[Mapping[str, pl.DataFrame]],
 ) -> dict[str, Any]:
-    """The row of one pair of questions, or of a question and an outside column."""
+    """The row of one pair of questions, or of a question and an outside column; `rest` are scores without raters."""
     first, second = pair
     row: dict[str, Any] = {**part.key, "first": first, "second": second, "correlation": method}
     row |= {"p": None, "independent_items": None}
     asked = part.frame.filter(pl.col("question").is_in([first, second]))
     keys = ["item", "condition"]
     empty = part.frame.select(keys).clear().with_columns(pl.lit(0.0).alias("score"))
-    both = scores.get(first, empty).join(scores.get(second, empty), on=keys, suffix="_second").sort(keys)
+
+    def joined(scores: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+        return scores.get(first, empty).join(scores.get(second, empty), on=keys, suffix="_second").sort(keys)
+
+    both = joined(scores)
     used = asked.filter(pl.col("value").is_not_null()).join(both, on=keys, how="semi")
     row |= counts(used, asked, without_partner=asked["value"].count() - len(used))
     x, y = both["score"].to_numpy(), both["score_second"].to_numpy()
@@ -219,7 +238,7 @@ def _pair(
     estimate = coefficient(x, y, method)
     if not np.isfinite(estimate):
         return {**row, "reason": "one of the two does not vary"}
-    position, items = item_codes(both["item"])
+    items = both["item"].n_unique()
     worth = None if second not in part.frame["question"].unique() else _independent(used, both, pair)
     if worth is not None:
         row["independent_items"] = worth = min(worth, items)
@@ -228,13 +247,24 @@ def _pair(
     if how.ci != "none" and items < LEAST_ITEMS:
         return {**row, "reason": TOO_FEW_ITEMS}
 
-    def correlation(weight: Floats) -> Floats:
-        return weighted_correlation(x, y, weight[:, position], method)[:, None]
+    known = both["item"].unique().sort()
 
-    bounds = how.intervals(items, correlation, limits=[CORRELATIONS])[0]
-    if how.ci == "items" and bounds[0] is None:
-        return {**row, **how.stated(bounds), "reason": RESTS_ON_ONE}
+    def correlation(both: pl.DataFrame) -> Statistics:
+        x, y = both["score"].to_numpy(), both["score_second"].to_numpy()
+        place = np.searchsorted(known.to_numpy(), both["item"].to_numpy())
+        return lambda weight: weighted_correlation(x, y, weight[:, place], method)[:, None]
+
+    def without() -> list[Statistics]:
+        return [correlation(joined(left)) for left in rest]
+
+    bounds = how.intervals(items, correlation(both), without, [CORRELATIONS], known)[0]
+    if how.ci != "none" and bounds[0] is None:
+        few = how.ci != "items" and len(rest) < 3
+        return {**row, "reason": FEW_RATERS if few else RESTS_ON_ONE.format(WHAT[how.ci])}
     return {**row, **how.stated(bounds)}
+
+
+WHAT: Final = {"items": "items", "raters": "raters", "both": "items or raters"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ VIEW: Final = View(
         "raw": Column("these raters", digits=2),
         "modelled": Column("rests on the model", percent=True, digits=0),
     },
-    show=("answer", "estimate", "raw", "modelled", "items", "raters", "reason"),
+    show=("item", "answer", "estimate", "raw", "modelled", "items", "raters", "reason"),
     notes=("Rests on the model: the share of the target in groups of which no rater judged the item.",),
     method="Answers were predicted for each combination of traits in a multilevel model and summed over {target} "
     "(Gelman and Little, 1997).",

@@ -33,6 +33,8 @@ SEEN: Final = 0.05
 AT_ONCE: Final = 2**23
 """How many shares are held at a time."""
 
+SHOWN: Final = ("item", "target", "rater", "effective", "items", "changed", "expected", "raters_label", "label",
+                "depends", "answer", "raw", "estimate", "floor", "skill", "p_adjusted", "reason")  # fmt: skip
 VIEW: Final = View(
     "Whose label",
     columns={
@@ -42,8 +44,9 @@ VIEW: Final = View(
         "p": Column(digits=3),
         "p_adjusted": Column("p (corrected)", digits=3),
         "effective": Column("worth raters", digits=0),
+        "skill": Column(percent=True, digits=0),
     },
-    show=("target", "effective", "items", "changed", "expected", "estimate", "p_adjusted", "reason"),
+    show=SHOWN,
     chart="points",
     chart_options={
         "category": "target",
@@ -53,6 +56,7 @@ VIEW: Final = View(
         "expected": "changed",
         "expected_label": "labels that change",
         "value_label": "by chance, with 95 % range",
+        "label": "items",
     },
     notes=(
         "A label is the most frequent answer. It changes where that of the target is none of those that the raters as "
@@ -66,6 +70,14 @@ VIEW: Final = View(
             p="p_adjusted",
             label="{target}",
             result="{changed} of {items} items, {expected} by chance",
+        ),
+        Against(
+            0.0,
+            above="Closer to a target than to weights at random, and than a rater that never reads: {rows}",
+            value="skill",
+            p="p_adjusted",
+            label="{rater} to {target}",
+            result="{skill} closer than such a rater",
         ),
     ),
     method="Labels were compared between targets by weighting raters, and with those of permuted weights.",
@@ -95,7 +107,8 @@ def whose_label(
     the label changes and its share differs beyond chance. With `per="model"` there is a row for each model and target:
     `estimate` is how far the model's answers are from the target's shares (total variation), `floor` the same of the
     best rater that never reads, `skill` one minus their quotient, and p whether the model is closer to this target than
-    to weights dealt out at random. What fewer than five people answered is not shown.
+    to weights dealt out at random. What fewer than five people answered is not shown, nor what would tell it: where all
+    but a few people of an item are shown by groups of a trait, the smallest of these is left out.
 
     >>> rng = np.random.default_rng(1)
     >>> item, rater = (grid.ravel() for grid in np.indices((20, 30)))
@@ -135,6 +148,7 @@ class _Tally:
     hidden: int
     """How many groups are too small to be shown."""
     models: dict[str, csr_array]
+    traits: Sequence[str]
     permutations: int
     seed: int
 
@@ -162,7 +176,7 @@ class _Tally:
             for (model,), of_model in others.partition_by("rater", as_dict=True, maintain_order=True).items()
         }
         given = _matrix(people, unit_of, codes, {rater: k for k, rater in enumerate(raters["rater"])})
-        return cls(list(unit_of), codes, given, targets, int(hidden), models, *how)
+        return cls(list(unit_of), codes, given, targets, int(hidden), models, traits, *how)
 
     def shares(self, weight: Floats) -> Floats:
         """Units × answers × columns of weights; not a number where nobody of the target answered."""
@@ -179,6 +193,25 @@ class _Tally:
     def leading(self) -> NDArray[np.bool_]:
         """Which answers are the most frequent of the raters as they are."""
         return np.asarray(self.raw >= self.raw.max(axis=1, keepdims=True) - 1e-9)
+
+    def _answered(self, weight: Floats) -> Ints:
+        """How many people of a target answered each unit."""
+        people = np.asarray(self.given.sign() @ (weight > 0), dtype=np.int64)
+        return np.asarray(people.reshape(len(self.units), -1).sum(axis=1))
+
+    @cached_property
+    def shown(self) -> dict[str, NDArray[np.bool_]]:
+        """Of which units each target is shown: enough people answered, and those of no shown group are not few."""
+        people = {name: self._answered(weight) for name, weight in self.targets.items()}
+        shown = {name: number >= ENOUGH for name, number in people.items()}
+        for trait in self.traits:
+            groups = [name for name in people if name.startswith(f"{trait}: ")]
+            rest = self._answered(np.ones(self.given.shape[1])) - sum(people[name] * shown[name] for name in groups)
+            few = (rest > 0) & (rest < ENOUGH)
+            for unit in np.flatnonzero(few & np.any([shown[name] for name in groups], axis=0)):
+                smallest = min((name for name in groups if shown[name][unit]), key=lambda name: people[name][unit])
+                shown[smallest][unit] = False
+        return shown
 
     def changes(self, shares: Floats) -> NDArray[np.bool_]:
         """Of each unit, whether the label is none of the leading ones: units × columns."""
@@ -241,8 +274,8 @@ class _Tally:
         )
         corrected = adjusted([None if np.isnan(one) else one for one in p.tolist()], "bh")
         changed = self.changes(now)[:, 0]
-        answered = np.asarray(self.given.sign() @ (weight > 0)).reshape(len(self.units), -1).sum(axis=1)
-        for unit in np.flatnonzero(np.isfinite(p) & (answered >= ENOUGH)).tolist():
+        answered = self._answered(weight)
+        for unit in np.flatnonzero(np.isfinite(p) & self.shown[about["target"]]).tolist():
             first, before = int(now[unit, :, 0].argmax()), int(self.raw[unit, :, 0].argmax())
             for k, label in enumerate(labels):
                 yield {
@@ -251,6 +284,7 @@ class _Tally:
                     "label": labels[first], "raters_label": labels[before],
                     "changed": bool(changed[unit]), "p": float(p[unit]), "p_adjusted": corrected[unit],
                     "depends": bool(changed[unit] and (corrected[unit] or 0.0) <= SEEN), "items": 1,
+                    "raters": int(answered[unit]), "judgments": int(answered[unit]),
                 }  # fmt: skip
 
     def _of_models(self, about: dict[str, Any], now: Floats, weight: Floats) -> Iterator[dict[str, Any]]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+import polars as pl
 
-from vantage.measures.intervals import Bootstrap
-from vantage.measures.ratings import Floats, Group, Named, canonical
+from vantage.measures.intervals import Bootstrap, Limits, Spread, interval
+from vantage.measures.ratings import Floats, Named, canonical
 from vantage.measures.resampling import per_item
 from vantage.measures.variance.variances import VarianceDesign, interval_of, shares, variance_draws
+
+BELOW_ONE: Final[Limits] = (-np.inf, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +30,14 @@ class OneRater:
     """The reliability where everything is judged by the same raters, so that bias does not matter."""
 
     @classmethod
-    def of(cls, group: Group, how: Bootstrap, *, same_raters: bool = False) -> OneRater:
-        """Over items by the bootstrap, over raters or both from draws of the variance components.
+    def of(cls, answered: pl.DataFrame, how: Bootstrap, *, same_raters: bool = False) -> OneRater:
+        """Over items by leaving them out, over raters or both from draws of the variance components.
 
         With `same_raters` the interval is that of the reliability without raters' bias.
         """
-        sums = _item_sums(canonical(group.frame))
+        sums = _item_sums(canonical(answered))
         one = float(np.maximum(one_way_reliability(sums.sum(axis=0)[None])[0], 0.0))
-        design = VarianceDesign.of(group.frame)
+        design = VarianceDesign.of(answered)
         variances, consistent = design.variances, None
         if apart := bool(np.isfinite(variances).all()) and np.isfinite(one):
             item, _, *error = variances.tolist()
@@ -46,10 +49,12 @@ class OneRater:
             low, high = interval_of(shares(drawn)[:, 0], (consistent or 0.0) if same_raters else one, how.confidence)
             return cls(one, low, high, how, consistent)
         how = replace(how, ci="none" if how.ci == "none" or not np.isfinite(one) else "items")
-        kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
-        low, high = how.bounds(
-            lambda weight: np.maximum(one_way_reliability(weight @ kinds), 0), multiplicity, (-np.inf, 1.0)
-        )
+        spread = None
+        if how.ci == "items":
+            kinds, times = np.unique(sums, axis=0, return_counts=True)
+            rest = one_way_reliability(sums.sum(axis=0) - kinds)
+            spread = Spread.without(np.maximum(rest, 0), BELOW_ONE, times)
+        low, high = interval(one, spread, how.confidence, BELOW_ONE)
         return cls(one, low, high, how, consistent)
 
     def carried(self, estimate: float, *, same_raters: bool = False) -> dict[str, Any]:

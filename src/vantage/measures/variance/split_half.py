@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, blocks, doubted, percentile
+from vantage.measures.parts import parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items
-from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical, groups, paired
+from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical
 from vantage.measures.relations.correlations import midranks
 from vantage.measures.variance.one_rater import OneRater
 
@@ -95,12 +96,12 @@ def split_half(
         raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
     bootstrap = Bootstrap(**resampling, over=OVER)
     rows = []
-    for whole in groups(data, by):
-        group, how = paired(whole), bootstrap.chosen(several_items(whole.frame))
-        group.level("interval")
-        row: dict[str, Any] = {**group.key, "estimate": None, "sd": None, "splits": 0, **group.counts}
-        row["note"] = group.note
-        ratings = canonical(group.frame).ratings
+    for whole in parts(data, by):
+        part, how = whole.paired(), bootstrap.chosen(several_items(whole.answered))
+        part.level("interval")
+        row: dict[str, Any] = {**part.key, "estimate": None, "sd": None, "splits": 0, **part.counts}
+        row["note"] = part.note
+        ratings = canonical(part.answered).ratings
         if ratings.units < 3 or (split == "raters" and ratings.coders < 2):
             few = "fewer than three items have two answers" if ratings.units < 3 else "there is one rater only"
             rows.append({**row, "reason": few})
@@ -125,7 +126,7 @@ def split_half(
         sd = float(defined.std(ddof=1)) if len(defined) > 1 else None
         estimate, same = float(defined.mean()), split == "raters"
         row |= {"estimate": estimate, "sd": sd, "splits": len(defined), "split_low": low, "split_high": high}
-        bounds = OneRater.of(group, how, same_raters=same).carried(estimate, same_raters=same)
+        bounds = OneRater.of(part.answered, how, same_raters=same).carried(estimate, same_raters=same)
         if bootstrap.ci != "none" and bounds["low"] is None:
             bounds["reason"] = "no interval: the answers of one rater have no reliability to carry over"
         rows.append({**row, **doubted(bounds, ratings.unit, ratings.value)})

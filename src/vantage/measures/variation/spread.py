@@ -1,8 +1,8 @@
 """Variation: how much the answers to one item differ, and in which direction.
 
 Nothing here calls disagreement noise. A unit is an item under one question and one condition, as in
-`ratings`; the average over units has the interval of the kernel. Only opposed items look at several questions at once,
-which no unit's counts hold: there the table is made again without each rater.
+`ratings`; the average over units has the interval of the kernel. Only items that are split between questions need more
+than the counts of a unit: there the table is made again without each rater.
 """
 
 from __future__ import annotations
@@ -225,12 +225,15 @@ TOO_LONG: Final = (
 SPLIT_ITEMS_VIEW: Final = View(
     "Items whose raters are split",
     columns={"estimate": Column("split", percent=True)},
-    method="An item is split when at least {share} of its answers are low and at least as many are high.",
+    method="An item is split when at least {share} of its answers are low and at least as many are high; between "
+    "questions, when the score on one is high and that on another low.",
 )
 
 
 def _split_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
     """What each item adds to the share of split items."""
+    if options["between"] == "questions":
+        raise InputError("a model powers the share of items that raters are split about", remedy="leave between out")
     ends, scale = part.ends, part.scale()
     yield from contribution(
         part, lambda table: _split_of(_sides(table.values, scale, ends, options["neutral"]), options["share"])
@@ -248,7 +251,11 @@ def split_items(
     data: Judgments,
     *,
     by: By = (),
+    between: Literal["raters", "questions"] = "raters",
     share: float = 0.25,
+    aggregate: Literal["mean", "median", "votes"] = "mean",
+    rounding: Rounding = "none",
+    beyond: float = 0.0,
     neutral: float | None = None,
     per: Per = "mean",
     **resampling: Unpack[IntervalOptions],
@@ -262,11 +269,23 @@ def split_items(
     says whether it reaches the mark. `ci` leaves out items, raters, or both.
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
 
+    With `between="questions"` an item is split where the score on one question is high and that on another low, of
+    items with answers to two questions or more; `opposed` counts them. A score is the mean or the median of the answers
+    after `rounding`, or the number of high less that of low answers (`votes`), and it is high or low where it lies at
+    least `beyond` away from the neutral point.
+
     >>> votes = {"item": ["a"] * 4 + ["b"] * 4, "rater": [1, 2, 3, 4] * 2,
     ...          "value": [-2, -1, 1, 3, 1, 1, 2, 0]}
     >>> split_items(votes, per="item").select("item", "low_share", "high_share", "split").rows()
     [('a', 0.5, 0.5, True), ('b', 0.0, 0.75, False)]
+    >>> votes = {"item": ["a", "a", "b", "b"], "question": ["trust", "skill"] * 2, "rater": [1] * 4,
+    ...          "value": [-2, 1, 2, 3]}
+    >>> split_items(votes, between="questions", ci="none")["estimate"].to_list()
+    [0.5]
     """
+    if between == "questions":
+        rule = aggregate, rounding, beyond, neutral
+        return _opposed(data, by, rule, per, Resampling(**resampling, over=OVER))
     if not 0 < share <= 0.5:
         raise InputError(f"share {share} is not above 0 and at most 0.5", remedy="use for example 0.25")
     if per == "item":
@@ -296,42 +315,18 @@ def _split_of(sides: Floats, share: float) -> Statistic:
     return Statistic(rows, limits=SHARES, least=2)
 
 
-OPPOSED_ITEMS_VIEW: Final = View(
-    "Items whose questions point in opposite directions",
-    columns={"estimate": Column("opposed", percent=True)},
-)
-
-
-@measure("opposed-items", "variation", view=OPPOSED_ITEMS_VIEW, pools_questions=True, interval=("raters", "sources"))
-def opposed_items(
+def _opposed(
     data: Judgments,
-    *,
-    by: By = (),
-    aggregate: Literal["mean", "median", "votes"] = "mean",
-    rounding: Rounding = "none",
-    beyond: float = 0.0,
-    neutral: float | None = None,
-    per: Per = "mean",
-    **resampling: Unpack[IntervalOptions],
+    by: By,
+    rule: tuple[str, Rounding, float, float | None],
+    per: Per,
+    asked: Resampling,
 ) -> pl.DataFrame:
-    """Items whose questions point in opposite directions: one aggregated score is high, another low.
-
-    The score of an item on a question is the mean or the median of its answers, after `rounding`, or the
-    number of high minus the number of low answers (`votes`, neutral ones ignored). It points somewhere
-    when it is away from the neutral point (see `split_items`) by more than zero and by at least `beyond`.
-    Only items with answers to two or more questions count. Item by item, `estimate` is 1 or 0. `ci` resamples items,
-    leaves out raters, or both.
-
-    >>> votes = {"item": ["a", "a", "b", "b"], "question": ["trust", "skill"] * 2, "rater": [1] * 4,
-    ...          "value": [-2, 1, 2, 3]}
-    >>> opposed_items(votes, ci="none")["estimate"].to_list()
-    [0.5]
-    """
-    asked = Resampling(**resampling, over=OVER)
+    """Items of which the score on one question is high and that on another low."""
     keys = ["item", "condition"]
 
     def opposed(answered: pl.DataFrame, part: Part) -> pl.DataFrame:
-        directions = _directions(answered, part, aggregate, rounding, beyond, neutral)
+        directions = _directions(answered, part, *rule)
         both = (pl.col("direction") > 0).any() & (pl.col("direction") < 0).any()
         counted = directions.group_by(keys).agg(questions=pl.col("question").n_unique(), estimate=both.cast(pl.Float64))
         return counted.filter(pl.col("questions") > 1).sort(keys)

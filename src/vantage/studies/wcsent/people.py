@@ -19,7 +19,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.readers.files import read_table, text_of
 from vantage.errors import InputError
-from vantage.measures import aggregate, correlate, explain, opposed_items, unanimity
+from vantage.measures import aggregate, correlate, explain, split_items, unanimity
 from vantage.report.engine import Absent, Analysis, Data, there
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_maps
@@ -135,7 +135,8 @@ def label_counts(analysis: Analysis) -> pl.DataFrame:
 
 def opposed(analysis: Analysis) -> pl.DataFrame:
     """Pairs whose questions point in opposite directions, by rule."""
-    pairs = [opposed_items(analysis.people, ci="none", **how)["opposed"][0] for how in OPPOSED.values()]
+    rules = OPPOSED.values()
+    pairs = [split_items(analysis.people, between="questions", ci="none", **how)["opposed"][0] for how in rules]
     return pl.DataFrame({"rule": list(OPPOSED), "pairs": pairs})
 
 
