@@ -14,7 +14,6 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.variance.rater_quality import rater_quality
 from vantage.report import AnswerCounts, answer_places, answers_of
-from vantage.report.distributions import EVERYONE
 
 ANSWERS: Final = 200
 """How many answers of one rater are listed, those farthest from the others first."""
@@ -75,7 +74,7 @@ class RaterTable:
         given = judged["value"].drop_nulls().to_numpy()
         use = np.bincount(answer_places(given, question, codes), minlength=len(codes))
         # Whoever is counted among the others is taken out of them.
-        among = mine["kind"][0] in PEOPLE or counts.groups[0] == EVERYONE
+        among = mine["kind"][0] in PEOPLE or counts.groups[0] == "all raters"
         among &= rater in set(self.corpus.included().raters["rater"])
         every = pl.DataFrame({"item": counts.items, "all": counts.totals[:, 0], "n": counts.n[:, 0]})
         rows = judged.with_columns(total=pl.col("value").fill_null(0.0), given=pl.col("value").is_not_null())
