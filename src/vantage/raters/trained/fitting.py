@@ -173,7 +173,8 @@ def taught(
         probe = reader.fit(learned, probed, seed=seed, checkpoints=checkpoints, progress=progress)
         return Weighted(1.0, kind, probe)
     if kind in ("ridge", "logistic"):
-        fitted = LinearPredictor.fit(learned, LinearSettings.of(kind, **settings), held, seed=seed)
+        regression = LinearSettings.of("ridge" if kind == "ridge" else "logistic", **settings)
+        fitted = LinearPredictor.fit(learned, regression, held, seed=seed)
         return Weighted(1.0, "linear", fitted)
     if settings:
         raise InputError(f"a baseline has no setting '{next(iter(settings))}'", remedy="leave it out")
