@@ -248,7 +248,7 @@ def test_check(
     ("words", "message"),
     [
         ((), "No study given"),
-        (("{folder}/nowhere",), "The folder has no study yet"),
+        (("{folder}/nowhere",), "there is no such folder"),
         (("{folder}", "--database", "mysql://x/y"), "neither a SQLite file"),
         (("{folder}", "--database", "{folder}/new.sqlite"), "This database holds no study"),
     ],

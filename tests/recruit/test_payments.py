@@ -422,7 +422,7 @@ def test_a_payment_that_was_denied_and_came_all_the_same_is_shown(monkeypatch: p
     here = PaymentWorld(monkeypatch)
     here.fake.pays_late = True
     here.command(bonus("x", ann=50))
-    with pytest.raises(InputError, match="Nothing under 'bonus:y:ann' waits"):
+    with pytest.raises(InputError, match="There is no open payment 'bonus:y:ann'"):
         here.recruiter.cancel(["bonus:y:ann"])
     here.recruiter.cancel(["bonus:x:ann"])
     here.fake.settle()

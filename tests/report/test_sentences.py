@@ -83,7 +83,7 @@ def test_most_and_least_need_a_ranking_that_the_data_support() -> None:
     )
     assert said(rule, [row("a", 0.8, 0.01)], by=("question",)) == []
     alike = [row("a", 0.801, 0.5), row("b", 0.802, 0.5)]
-    assert said(rule, alike, by=("question",))[0].text.startswith("Nothing tells them apart (0.80);")
+    assert said(rule, alike, by=("question",))[0].text.startswith("Nothing tells them apart (0.80 each);")
 
 
 def test_entropies_of_other_numbers_of_answers_are_not_compared() -> None:

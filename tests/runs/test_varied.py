@@ -207,7 +207,7 @@ def test_an_estimate_says_what_the_design_asks_and_shows() -> None:
 def test_a_budget_that_is_too_small_says_what_it_pays_for() -> None:
     reader = Reader()
     options = RunOptions(max_cost=0.01, prices={"reader": {"input": 1.0, "output": 1.0}})
-    with pytest.raises(InputError, match=r"every item 8 times and costs about .* ask about \d+ items \(--limit\)"):
+    with pytest.raises(InputError, match=r"each item 8 times and costs about .* ask about \d+ items \(--limit\)"):
         varied(reader, items(20), "order,labels=numbers/letters,direction", design="full", options=options)
     assert not reader.asked
 

@@ -59,11 +59,14 @@ def test_labels_at_one_place_are_spread() -> None:
     assert overlapping(found) == 0
 
 
-def test_the_label_of_the_axis_heads_the_legend_so_that_they_do_not_overlap() -> None:
+def test_the_legend_and_the_label_of_the_axis_do_not_overlap() -> None:
     frame = pl.DataFrame({"q": ["a", "a", "b", "b"], "model": ["x", "y", "x", "y"], "estimate": [0.1, 0.2, 0.3, 0.4]})
     how = {"category": "q", "series": "model", "label": "score"}
     figure = draw("points", frame, how)
-    assert [one.get_title().get_text() for one in figure.legends] == ["score"]
-    assert not figure.texts
+    figure.draw_without_rendering()
+    (label,), (legend,) = figure.texts, figure.legends
+    assert label.get_text() == "score"
+    boxes = [tuple(one.get_window_extent().extents) for one in (label, legend)]
+    assert overlapping(boxes) == 0
     alone = draw("points", frame.filter(model="x"), how)
     assert ([text.get_text() for text in alone.texts], alone.legends) == (["score"], [])

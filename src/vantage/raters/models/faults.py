@@ -101,10 +101,10 @@ class Fault:
         inner = error.get("innererror") or error.get("inner_error") or {}
         codes |= {str(inner["code"])} if isinstance(inner, Mapping) and inner.get("code") else set()
         codes |= {kind for _, _, kind in entries if kind}
-        told = (error.get("metadata") or {}).get("headers") if isinstance(error.get("metadata"), Mapping) else None
-        if isinstance(told, Mapping):
+        routed = (error.get("metadata") or {}).get("headers") if isinstance(error.get("metadata"), Mapping) else None
+        if isinstance(routed, Mapping):
             # A router passes on what its provider says.
-            headers = {**{str(name).lower(): str(value) for name, value in told.items()}, **headers}
+            headers = {**{str(name).lower(): str(value) for name, value in routed.items()}, **headers}
         delay = next((e["retryDelay"] for e in _entries(body) if e.get("retryDelay")), "")
         if delay and not any(map(_OF_DAY.search, codes)):
             # Google says in the body how long to wait, also some seconds where the quota of the day is used up.

@@ -133,11 +133,11 @@ def _of_pairs(
 ) -> TrainedRater:
     """A rater of pairs, which has met the test users of its split."""
     learned = pair_examples(split, kind, traits)
-    (labels,), told = learned.labels, list(learned.people.traits if learned.people is not None else ())
+    (labels,), known = learned.labels, list(learned.people.traits if learned.people is not None else ())
     part = taught(PAIR_METHODS[kind].kind, learned, settings, method=kind, **trained)
-    about = about_learning(learned, part.predictor, kind, tuple(told), trained["seed"], settings)
+    about = about_learning(learned, part.predictor, kind, tuple(known), trained["seed"], settings)
     id_ = f"{kind}:{short_name(about['settings']['model'])}" if part.kind == "encoder" else kind
-    about |= {"style": f"pairs:{kind}", "method": kind, "seed": trained["seed"], "traits": told}
+    about |= {"style": f"pairs:{kind}", "method": kind, "seed": trained["seed"], "traits": known}
     about |= {"split": {"users": split.users, "adaptation": split.adapts, "extended": split.extended}}
     plain = instrument_of(split.corpus, [labels.question.id]), (labels.question,), (part,)
     rater = TrainedRater(name or id_, *plain, by_mean=False, about=about, split=split, warnings=never_seen(labels))

@@ -37,8 +37,8 @@ def scale_points(analysis: Analysis) -> pl.DataFrame:
     """
     maps = zip(judged_questions(analysis), rulers(analysis) or (), strict=False)
     drawn = {question: one.data for question, one in maps if isinstance(one, Figure)}
-    found = [frame.filter(facet="threshold").with_columns(question=pl.lit(of)) for of, frame in drawn.items()]
-    steps = pl.concat(there(found or None)).select("question", "estimate", threshold="name")
+    thresholds = [frame.filter(facet="threshold").with_columns(question=pl.lit(of)) for of, frame in drawn.items()]
+    steps = pl.concat(there(thresholds or None)).select("question", "estimate", threshold="name")
     step = pl.col("estimate") - pl.col("estimate").shift().over("question")
     point = pl.col("threshold").str.split("|").list.first().str.replace("-", "−", literal=True)
     reason = pl.format("below the threshold before it: {} is never the likeliest answer", point)
