@@ -178,7 +178,7 @@ def test_a_forged_form_is_refused_in_a_sentence(open_service: OpenService, tmp_p
     person = begun(service)
     shown = service.participants.page(person, 1)
     page, group, rest = shown.token.split(".", 2)
-    with pytest.raises(Refused, match="no such page|damaged"):
+    with pytest.raises(Refused, match=r"no such page|damaged"):
         service.participants.submit(person, 1, honest(shown), token=forged.format(page=page, group=group, rest=rest))
 
 
