@@ -34,10 +34,10 @@ def test_rows_that_differ_in_their_target_say_so_themselves() -> None:
 
 def test_one_target_is_said_in_the_caption_with_the_reason() -> None:
     few = shown(judged(3, "b"))
-    assert few.caption.endswith("over items (50 resamples), since fewer than four raters judged several items each.")
+    assert few.caption.endswith("over items, since fewer than four raters judged several items each.")
     assert not {"over", "reason"} & {head.column for head in few.heads()}
     many = shown(judged(12, "a"))
-    assert many.caption.endswith("with 95 % intervals over items and raters (50 resamples).")
+    assert many.caption.endswith("with 95 % intervals over items and raters.")
     assert shown(judged(12, "a"), ci="raters").caption.endswith("with 95 % intervals over raters.")
 
 

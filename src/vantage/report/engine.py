@@ -22,7 +22,6 @@ from vantage.report.sentences import Statement
 from vantage.report.views import (
     Presented,
     interval_words,
-    jackknifed,
     option_words,
     present,
     slug,
@@ -43,6 +42,10 @@ CORRECTED: Final = (
     "P values and intervals of comparisons hold for all comparisons of a research question at once (Bonferroni); "
     "which research questions open the report was selected with a false discovery rate of 5 % (Benjamini and "
     "Bogomolov, 2014)."
+)
+LEFT_OUT: Final = (
+    "Unless a measure says otherwise, an interval follows from how far an estimate varies when units are left out in "
+    "turn (Efron and Stein, 1981)."
 )
 _BEHIND: Final = 3
 """By how many places a sentence that claims nothing falls behind among those that could open a report."""
@@ -173,15 +176,14 @@ class RecipeEngine:
         return [text for text in map(self.filled, texts) if text]
 
     def methods(self) -> list[str]:
-        """A sentence per measure that was used, with its kind of interval; where all have the same, it is said once."""
+        """A sentence per measure that was used, with what its interval is over, said once where all have the same."""
         intervals: dict[str, list[str]] = {}
         for name, frame in self.measured:
             method, options = find(name).view.method, used_options(frame)
             used = {option: value for option, value in options.items() if value is not None}
             named = [name for _, name, _, _ in Formatter().parse(method) if name]
             text = method.format_map({name: option_words(used.get(name, "the scale's own")) for name in named})
-            kind = "jackknife intervals" if jackknifed(frame, options) else "intervals"
-            words = interval_words(frame, options).removeprefix(", with ").replace("intervals", kind, 1)
+            words = interval_words(frame, options).removeprefix(", with ")
             intervals.setdefault(text, []).append(words if " over " in words else "")
         # What all measures have in common is said once.
         common = {one for kinds in intervals.values() for one in kinds if one}
@@ -192,12 +194,13 @@ class RecipeEngine:
             else text
             for text, kinds in intervals.items()
         ]
-        said = list(dict.fromkeys(filter(None, [*texts, alike])))
+        said = list(dict.fromkeys(filter(None, [*texts, alike, LEFT_OUT if common else ""])))
         return [" ".join([*said, CORRECTED])] if said else []
 
     def references(self) -> list[str]:
         """The works behind the measures that were used."""
-        return list(dict.fromkeys([*(key for name, _ in self.measured for key in find(name).view.sources), *ALWAYS]))
+        measured = [key for name, _ in self.measured for key in find(name).view.sources]
+        return list(dict.fromkeys([*measured, *(["efron1981"] if self.measured else []), *ALWAYS]))
 
     def _shown(
         self, entry: Show, spec: SectionSpec, analysis: Any, suffix: str, further: list[str]

@@ -211,15 +211,8 @@ def interval_words(frame: pl.DataFrame, options: Mapping[str, Any]) -> str:
     named = [OVER[one] for one in _targets(frame, options) if one in OVER]
     words = f", with {100 * options.get('confidence', 0.95):g} % intervals"
     words += f" over {named[0]}" if len(named) == 1 else f" (over {' or '.join(named)}: see each row)" if named else ""
-    if options.get("resamples") and not jackknifed(frame, options):
-        words += f" ({counted(options['resamples'], 'resample')})"
     once = only_reason(frame)
     return words + (once.removeprefix("the interval is over items").removeprefix(" and raters") if once else "")
-
-
-def jackknifed(frame: pl.DataFrame, options: Mapping[str, Any]) -> bool:
-    """Whether the intervals are over raters alone, who are left out in turn: nothing is resampled."""
-    return "resamples" in options and _targets(frame, options) == ["raters"]
 
 
 def _targets(frame: pl.DataFrame, options: Mapping[str, Any]) -> list[Any]:
