@@ -7,9 +7,10 @@ from itertools import combinations
 import polars as pl
 import pytest
 
+from tests.report.eight import EIGHT
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
-from vantage.report.cases import agreed, apart, divided, unlike_people
+from vantage.report.cases import agreed, apart, beside_people, divided, unlike_people
 from vantage.report.engine import Absent, Analysis
 from vantage.report.marks import words
 from vantage.scales import Scale
@@ -109,3 +110,17 @@ def test_two_who_differ_come_behind_many_who_do_and_fields_of_the_instrument_are
     rest = agreed(Analysis(corpus))
     assert rest is not None
     assert rest["text"].to_list() == ["Post: Hail."]
+
+
+def test_a_model_that_gives_distributions_is_as_far_away_as_answers_drawn_from_them() -> None:
+    corpus = EIGHT["distributions"]()
+    found = beside_people(Analysis(corpus), ["soft"])
+    assert found is not None
+    people = corpus.filter(kind="person").judgments
+    chances = dict(corpus.judgments.filter(rater="soft").select("item", "probabilities").iter_rows())
+    for item, distance in found.select("item", "model").head(5).iter_rows():
+        others = people.filter(item=item)["value"].to_list()
+        drawn = [share * abs(code - other) / 4 for code, share in enumerate(chances[item], 1) for other in others]
+        assert distance == pytest.approx(sum(drawn) / len(others))
+    shown = unlike_people(Analysis(corpus))
+    assert shown["said"].str.contains(r"^soft: \d \d+ % / \d \d+ %").all()

@@ -15,7 +15,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.report.cells import shortened
-from vantage.report.distributions import answer_mark, counted_answers, text_of_items
+from vantage.report.distributions import answer_mark, counted_answers, shares_of, text_of_items
 from vantage.report.engine import Analysis, there
 from vantage.scales import Scale, show_code
 
@@ -74,13 +74,17 @@ def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | N
     given = answered(analysis.corpus).filter(pl.col("rater").is_in(list(raters)))
     if given.is_empty():
         return None
-    mine = given.group_by("rater", *UNIT).agg(answers="value", answer=pl.col("value").mode().min())
+    spread = given.with_columns(_distributions(analysis.corpus, given))
+    mine = spread.group_by("rater", *UNIT).agg("shares", answers="value", answer=pl.col("value").mode().min())
     people = _of_each(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
     rows = mine.join(people, on=UNIT).join(apart(analysis.people), on=UNIT).sort("rater", *UNIT)
     moments_of = []
-    for question, own, others in rows.select("question", "answers", "others").iter_rows():
+    for question, own, shares, others in rows.select("question", "answers", "shares", "others").iter_rows():
         scale, values = analysis.corpus.question(question).scale, np.array(others)
-        from_model = _distance(scale, np.array(own)[:, None], values).mean(axis=0)
+        if shares[0] is None:
+            from_model = _distance(scale, np.array(own)[:, None], values).mean(axis=0)
+        else:
+            from_model = np.mean(shares, axis=0) @ _distance(scale, np.array(scale.codes)[:, None], values)
         # Everyone's distances from all others, the rater's first.
         each = np.append(from_model.sum(), _distance(scale, values[:, None], values).sum(axis=1) + from_model)
         rest = each.sum() / 2 - each
@@ -88,6 +92,18 @@ def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | N
         moments_of.append((float(from_model.mean()), float((away**2).mean()), float((away**3).mean())))
     moments = pl.DataFrame(moments_of, schema=dict.fromkeys(("model", "squared", "cubed"), pl.Float64), orient="row")
     return pl.concat([rows.select("rater", *UNIT, "apart", "n", "answer"), moments], how="horizontal")
+
+
+def _distributions(corpus: Corpus, given: pl.DataFrame) -> pl.Series:
+    """The share that each judgment gives each answer, where models gave distributions; else null."""
+    shares: list[Any] = [None] * len(given)
+    if "probabilities" in given.columns:
+        for name in given["question"].unique():
+            question, mine = corpus.question(name), (given["question"] == name).arg_true()
+            if not question.scale.slides:
+                for place, one in zip(mine, shares_of(given[mine], question)[0].to_list(), strict=True):
+                    shares[place] = one
+    return pl.Series("shares", shares, dtype=pl.List(pl.Float64))
 
 
 def others_of(corpus: Corpus) -> list[str]:
@@ -131,9 +147,18 @@ def label(corpus: Corpus, question: str, value: float) -> str:
 
 
 def _said(corpus: Corpus, given: pl.DataFrame) -> str:
-    """What each model answered about one text."""
-    once = given.select("rater", "question", "value").unique("rater", maintain_order=True)
-    return ", ".join(f"{rater}: {label(corpus, question, value)}" for rater, question, value in once.iter_rows())
+    """What each model answered about one text: of a distribution, the answers with a tenth or more."""
+    once = given.with_columns(_distributions(corpus, given)).unique("rater", maintain_order=True)
+    rows = once.select("rater", "question", "value", "shares").iter_rows()
+    return ", ".join(f"{rater}: {_weighed(corpus, *answer)}" for rater, *answer in rows)
+
+
+def _weighed(corpus: Corpus, question: str, value: float, shares: Sequence[float] | None) -> str:
+    if shares is None or max(shares) == 1:
+        return label(corpus, question, value)
+    codes = corpus.question(question).scale.codes
+    most = sorted(zip(shares, codes, strict=True), key=lambda one: -one[0])
+    return " / ".join(f"{label(corpus, question, code)} {100 * share:.0f} %" for share, code in most if share >= 0.1)
 
 
 def _quoted(given: pl.DataFrame, *, named: bool = False) -> str | None:
