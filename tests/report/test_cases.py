@@ -79,7 +79,7 @@ def test_texts_that_tie_are_listed_once() -> None:
 def test_models_are_shown_where_they_part_from_people(analysis: Analysis) -> None:
     shown = unlike_people(analysis)
     assert shown["item"].to_list() == ["a"], "elsewhere models are no further away than people, or too few answered"
-    assert shown["said"].to_list() == ["m0: 5, m1: 5"]
+    assert shown["said"].to_list() == ["m0: 5; m1: 5"]
 
 
 def test_nobody_but_people(analysis: Analysis) -> None:
@@ -123,4 +123,4 @@ def test_a_model_that_gives_distributions_is_as_far_away_as_answers_drawn_from_t
         drawn = [share * abs(code - other) / 4 for code, share in enumerate(chances[item], 1) for other in others]
         assert distance == pytest.approx(sum(drawn) / len(others))
     shown = unlike_people(Analysis(corpus))
-    assert shown["said"].str.contains(r"^soft: \d \d+ % / \d \d+ %").all()
+    assert shown["said"].str.contains(r"^soft: \d \d+ %, \d \d+ %").all()

@@ -15,8 +15,9 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.report.cells import shortened
-from vantage.report.distributions import answer_mark, counted_answers, shares_of, text_of_items
+from vantage.report.distributions import answer_mark, answers_of, counted_answers, shares_of, text_of_items
 from vantage.report.engine import Analysis, there
+from vantage.report.marks import mark, words
 from vantage.scales import Scale, show_code
 
 LISTED: Final = 8
@@ -147,18 +148,13 @@ def label(corpus: Corpus, question: str, value: float) -> str:
 
 
 def _said(corpus: Corpus, given: pl.DataFrame) -> str:
-    """What each model answered about one text: of a distribution, the answers with a tenth or more."""
+    """What each model answered about one text, or how likely it finds each answer."""
+    said = []
     once = given.with_columns(_distributions(corpus, given)).unique("rater", maintain_order=True)
-    rows = once.select("rater", "question", "value", "shares").iter_rows()
-    return ", ".join(f"{rater}: {_weighed(corpus, *answer)}" for rater, *answer in rows)
-
-
-def _weighed(corpus: Corpus, question: str, value: float, shares: Sequence[float] | None) -> str:
-    if shares is None or max(shares) == 1:
-        return label(corpus, question, value)
-    codes = corpus.question(question).scale.codes
-    most = sorted(zip(shares, codes, strict=True), key=lambda one: -one[0])
-    return " / ".join(f"{label(corpus, question, code)} {100 * share:.0f} %" for share, code in most if share >= 0.1)
+    for rater, question, value, shares in once.select("rater", "question", "value", "shares").iter_rows():
+        spread = None if shares is None or max(shares) == 1 else mark(answers_of(corpus.question(question))[2], shares)
+        said.append(f"{rater}: {words(spread) if spread else label(corpus, question, value)}")
+    return "; ".join(said)
 
 
 def _quoted(given: pl.DataFrame, *, named: bool = False) -> str | None:
