@@ -13,6 +13,7 @@ from vantage.instruments import Question
 from vantage.measures.ratings import Ints
 from vantage.measures.relations.groups import OTHERS
 from vantage.measures.relations.groups import groups as analysed
+from vantage.report.cases import label
 from vantage.report.cells import counted, shortened
 from vantage.report.distributions import AnswerCounts, answers_of, text_of_items, trait_groups
 from vantage.report.engine import Analysis, there
@@ -52,7 +53,11 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
         (pl.col(name) if name in frame.columns else pl.lit(None, kind)).alias(name)
         for name, kind in {"option": pl.String, "low": pl.Float64, "high": pl.Float64, "df": pl.Float64}.items()
     )
-    option = pl.format("“{}”", "option")
+    # Of two options the differences are those of the second one.
+    binary = [one for one in people.questions if not one.scale.ordered and len(one.scale.codes) == 2]
+    second = {one.id: label(people, one.id, max(one.scale.codes)) for one in binary}
+    last = pl.col("question").replace_strict(second, default=None, return_dtype=pl.String)
+    option = pl.format("“{}”", pl.coalesce("option", last))
     # Of more than two options each has a row, which its question alone does not name.
     several = pl.col("option").n_unique().over("question") > 1
     # One of two groups says everything that the other one says.

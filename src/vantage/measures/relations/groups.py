@@ -134,11 +134,8 @@ def analysed(
     if values is not None or column in PLAIN:
         scale = TraitScale("nominal")
     question = part.scale()
-    unordered = question is not None and not question.ordered
-    codes = [] if question is None else question.codes
-    # Of two options, one says everything that the other one says.
-    options = codes[-1:] if len(codes) == 2 else codes
-    for option in options if unordered else [None]:
+    nominal = question is not None and not question.ordered and len(question.codes) != 2
+    for option in question.codes if nominal and question is not None else [None]:
         one = frame if option is None else frame.with_columns(value=(pl.col("value") == option).cast(pl.Float64))
         of_option = {} if option is None or question is None else {"option": _called(question, option)}
         asked = GroupAnalysis.of(one, column, scale, given=given, sources=sources, over=over, confidence=confidence)
