@@ -98,12 +98,11 @@ def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | N
 def _distributions(corpus: Corpus, given: pl.DataFrame) -> pl.Series:
     """The share that each judgment gives each answer, where models gave distributions; else null."""
     shares: list[Any] = [None] * len(given)
-    if "probabilities" in given.columns:
-        for name in given["question"].unique():
-            question, mine = corpus.question(name), (given["question"] == name).arg_true()
-            if not question.scale.slides:
-                for place, one in zip(mine, shares_of(given[mine], question)[0].to_list(), strict=True):
-                    shares[place] = one
+    for name in given["question"].unique() if "probabilities" in given.columns else ():
+        question, mine = corpus.question(name), (given["question"] == name).arg_true()
+        if not question.scale.slides:
+            for place, one in zip(mine, shares_of(given[mine], question)[0].to_list(), strict=True):
+                shares[place] = one
     return pl.Series("shares", shares, dtype=pl.List(pl.Float64))
 
 

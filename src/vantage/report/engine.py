@@ -253,7 +253,6 @@ class RecipeEngine:
 
     @staticmethod
     def _corpus(of: str, analysis: Any) -> Corpus:
-        """A corpus of the analysis by name."""
         if of != EVERYONE and not hasattr(analysis, of):
             raise InputError(f"there are no judgments of '{of}'", remedy=nearest(of, ["people", EVERYONE]))
         corpus = analysis.corpus if of == EVERYONE else getattr(analysis, of)

@@ -105,7 +105,6 @@ def _items(corpus: Corpus, words: pl.DataFrame, column: str | None, path: Path) 
 
 
 def _question_column(words: pl.DataFrame, questions: Mapping[str, Question], taken: set[str]) -> str | None:
-    """The column whose every value is a question."""
     for name in words.columns:
         values = set(words[name].drop_nulls())
         if name not in taken and values and values <= set(questions):
@@ -248,7 +247,6 @@ def _percent(share: float) -> str:
 
 
 def _summary(model: str, rows: Sequence[Mapping[str, str]]) -> str:
-    """One sentence about a model over all questions."""
     yes = [row["question"] for row in rows if row["can"] == "yes"]
     if len(rows) == 1:
         can = {"yes": "can stand in for a person", "no": "cannot stand in for a person"}.get(rows[0]["can"])

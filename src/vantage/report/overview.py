@@ -107,7 +107,6 @@ def _asked(description: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _mark(corpus: Corpus, asked: dict[str, Any]) -> Mark | None:
-    """How often each answer was given."""
     question = corpus.question(asked["question"])
     if not (question.scale.codes or question.scale.slides):
         return None

@@ -200,7 +200,6 @@ class Explorer:
         }
 
     def _side(self, question: Question, group: str) -> AnswerCounts:
-        """The answers of one group alone."""
         from vantage.view.comparing import chosen, named
 
         def counted() -> AnswerCounts:
@@ -306,7 +305,6 @@ class Explorer:
         return judged[0]
 
     def _judged(self) -> list[Question]:
-        """The questions that have judgments."""
         corpus = self.corpus
 
         def judged() -> list[Question]:
