@@ -79,8 +79,8 @@ VIEW: Final = View(
             none="No model that could be tested can stand in for a person.",
         ),
         Fact(
-            "The test is passed without reading, which says that passing it means little here: {rows}.",
-            row="{unread}[ for {group}]",
+            "Raters that never read the texts pass this test too, so that passing it says little: {rows}.",
+            row="{unread}[ on {group}]",
             where="passes",
         ),
     ),
