@@ -53,10 +53,9 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
         (pl.col(name) if name in frame.columns else pl.lit(None, kind)).alias(name)
         for name, kind in {"option": pl.String, "low": pl.Float64, "high": pl.Float64, "df": pl.Float64}.items()
     )
-    # Of two options the differences are those of the second one, and so are the means.
+    # Of two options the means and differences are those of the second one.
     binary = [one for one in people.questions if not one.scale.ordered and len(one.scale.codes) == 2]
     second = {one.id: label(people, one.id, max(one.scale.codes)) for one in binary}
-    first = {one.id: min(one.scale.codes) for one in binary}
     last = pl.col("question").replace_strict(second, default=None, return_dtype=pl.String)
     option = pl.format("“{}”", pl.coalesce("option", last))
     # Of more than two options each has a row, which its question alone does not name.
@@ -71,7 +70,6 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
     return frame.with_columns(
         pl.col("trait").str.replace_all("_", " "),
         pl.when(asked).then("estimate").alias("tested"),
-        pl.col("mean") - pl.col("question").replace_strict(first, default=0.0, return_dtype=pl.Float64),
         *(_named(name) for name in ("higher", "lower")),
         pl.when(pl.col("row") != "missing").then("group").otherwise(pl.lit("not known")).alias("group"),
         about=pl.when(several).then(pl.format("{}: {}", "question", option)).otherwise("question"),

@@ -14,7 +14,7 @@ from vantage.instruments import Instrument
 from vantage.measures.models.explain import explain
 from vantage.measures.relations.compare import compare
 from vantage.measures.relations.groups import groups
-from vantage.scales import Scale
+from vantage.scales import Option, Scale
 
 BANDS = ["18-24", "25-34", "35-44", "45-54", "55+"]
 
@@ -129,6 +129,21 @@ def test_a_question_without_an_order_has_rows_for_each_option() -> None:
     yes = one(rows, option="yes", group="coast")
     assert yes["estimate"] > 0.1
     assert yes["p"] < 0.05
+
+
+@pytest.mark.parametrize("codes", [(0.0, 1.0), (1.0, 2.0), (1.0, 9.0)])
+def test_of_two_options_means_are_the_share_of_the_second_whatever_the_codes(codes: tuple[float, float]) -> None:
+    rng = np.random.default_rng(2)
+    second = rng.random((30, 12)) < np.where(np.arange(12) % 2, 0.7, 0.3)
+    item, rater = (grid.ravel() for grid in np.indices(second.shape))
+    judged = pl.DataFrame({"item": item, "rater": rater, "value": np.where(second.ravel(), codes[1], codes[0])})
+    judged = judged.cast({"item": pl.String, "rater": pl.String}).with_columns(question=pl.lit("q"))
+    raters = pl.DataFrame({"rater": [str(n) for n in range(12)], "side": ["a", "b"] * 6})
+    scale = Scale(level="nominal", options=tuple(Option(code, f"o{code:g}") for code in codes))
+    corpus = Corpus(judged.select("item").unique(), raters, judged, [Instrument.of_questions("t", "T", {"q": scale})])
+    row = groups(corpus, traits="side", by="question").filter(row="group", group="a").row(0, named=True)
+    assert row["mean"] == pytest.approx(second[:, ::2].mean())
+    assert row["estimate"] == pytest.approx(second[:, ::2].mean() - second[:, 1::2].mean())
 
 
 def test_traits_are_held_constant() -> None:

@@ -134,10 +134,12 @@ def analysed(
     if values is not None or column in PLAIN:
         scale = TraitScale("nominal")
     question = part.scale()
-    nominal = question is not None and not question.ordered and len(question.codes) != 2
-    for option in question.codes if nominal and question is not None else [None]:
+    codes = question.codes if question is not None and not question.ordered else [None]
+    # Of two options the share of the second says everything, so that its rows need no name.
+    binary = len(codes) == 2
+    for option in codes[1:] if binary else codes:
         one = frame if option is None else frame.with_columns(value=(pl.col("value") == option).cast(pl.Float64))
-        of_option = {} if option is None or question is None else {"option": _called(question, option)}
+        of_option = {} if option is None or binary or question is None else {"option": _called(question, option)}
         asked = GroupAnalysis.of(one, column, scale, given=given, sources=sources, over=over, confidence=confidence)
         yield from ({**of_option, **row} for row in asked.rows())
 
