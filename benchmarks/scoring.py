@@ -7,6 +7,9 @@ accelerate and lm_eval. Ours is timed from chat messages to scores; of the harne
 faster of two batch sizes. On a processor the harness scores a sample of the prompts, and its time is scaled up;
 the ratio is told in seconds and, for machines that others use as well, in seconds of processor. `VANTAGE_PROMPTS`
 (2,000) and `VANTAGE_SAMPLE` (60, the harness's on a processor) are the numbers of prompts.
+
+`--rounding` asks instead how far rounding moves a log-probability: with the shared past read apart, with it set before
+every row, and with every row alone, each held against the same weights in twice the precision.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -94,6 +98,9 @@ CASES: Final[dict[str, Any]] = {
         options=["very cold", "rather cold", "neither warm nor cold", "rather warm", "very warm"],
     ),
 }
+
+
+GPU_CASES: Final = ("1 to 5, long", "five phrases, long")
 
 
 def unpack(folder: Path) -> Path:
@@ -230,7 +237,7 @@ def on_gpu(folder: Path) -> None:
     weights = sum(
         p.numel() for name, p in model._net.named_parameters() if "embed" not in name and "lm_head" not in name
     )
-    for case in ("1 to 5, long", "five phrases, long"):
+    for case in GPU_CASES:
         requests, options = CASES[case](PROMPTS)
         torch.cuda.reset_peak_memory_stats()
         times = []
@@ -255,6 +262,32 @@ def on_gpu(folder: Path) -> None:
                 compare(harness(folder, "cuda", batch, model), case, batch, scores, seconds)
             except torch.OutOfMemoryError:
                 print(f"  lm-eval, batch {batch:3}: out of memory")
+
+
+def rounding(folder: Path, device: str, count: int) -> None:
+    """How far log-probabilities are from those in twice the precision, by how the shared past is read."""
+    from vantage.raters.models import load_model
+
+    torch = import_module("torch")
+    for dtype, finer in ((torch.float32, torch.float64), (torch.bfloat16, torch.float32)):
+        scores: dict[str, Any] = {}
+        for name in ("twice the precision", "apart", "joined", "joined, rows alone"):
+            exact = name == "twice the precision"
+            model = load_model(f"hf:{folder}", device=device)
+            model._net = model._net.to(finer if exact else dtype)
+            model.score(*CASES["1 to 5, long"](8))
+            if name != "apart":
+                model._scorer._net._in_parts = False
+            if exact or name.endswith("alone"):
+                model._scorer._budget = replace(model._scorer._budget, rows=1)
+            scores[name] = np.concatenate([model.score(*CASES[case](count)) for case in GPU_CASES], axis=1)
+        truth = scores.pop("twice the precision")
+        kind = str(dtype).removeprefix("torch.")
+        print(f"{kind}: {truth.size} log-probabilities from {truth.min():.1f} to {truth.max():.1f}")
+        for name, given in scores.items():
+            gap, other = np.abs(given - truth), np.abs(given - scores["joined"])
+            print(f"  {name:20} from twice the precision {np.median(gap):.1e}, {gap.max():.1e} at most;", end=" ")
+            print(f"from joined {np.median(other):.1e}, {other.max():.1e} at most")
 
 
 def compare(both: Any, case: str, batch: int, scores: Any, ours_seconds: float) -> None:
@@ -302,17 +335,26 @@ def main() -> None:
     parser.add_argument("--size", default="1b", choices=tuple(SHAPES))
     parser.add_argument("--tokenizer", default="", help="a folder with a tokenizer, for random weights")
     parser.add_argument("--folder", type=Path, help="where the unpacked weights are kept, and found the next time")
+    parser.add_argument("--rounding", action="store_true", help="how far rounding moves a log-probability")
     given, _ = parser.parse_known_args()
-    missing = [name for name in NEEDED if find_spec(name) is None and not (given.device == "cuda" and name == "gguf")]
+    unused = {"gguf"} if given.device == "cuda" else set()
+    unused |= {"lm_eval"} if given.rounding else set()
+    missing = [name for name in NEEDED if find_spec(name) is None and name not in unused]
     if missing:
         print(f"not run: {', '.join(missing)} not installed")
         return
     with tempfile.TemporaryDirectory() as name:
         folder = given.folder or Path(name)
         if given.device == "cuda":
-            on_gpu(random_weights(folder, given.size, given.tokenizer))
-            return
-        on_processor(folder if (folder / "model.safetensors").exists() else unpack(folder))
+            random_weights(folder, given.size, given.tokenizer)
+        elif not (folder / "model.safetensors").exists():
+            unpack(folder)
+        if given.rounding:
+            rounding(folder, given.device, PROMPTS)
+        elif given.device == "cuda":
+            on_gpu(folder)
+        else:
+            on_processor(folder)
 
 
 if __name__ == "__main__":
