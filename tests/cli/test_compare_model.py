@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from tests.cli.run import Done, run
+from vantage import read
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.report.model_audit import people_of, with_replies
@@ -79,6 +80,15 @@ def test_replies_are_read_by_what_columns_hold(folder: Path, tmp_path: Path) -> 
     assert joined.about.notes[-1] == (
         "model-x.csv: 3 replies of model-x, 1 without an answer; 1 replies are about other items."
     )
+
+
+def test_answers_that_are_ids_of_items_too_are_no_items(tmp_path: Path) -> None:
+    people = pl.DataFrame({"post": [1, 1, 2, 2, 3, 3], "who": ["a", "b"] * 3, "score": [1, 2, 2, 3, 3, 1]})
+    people = people.with_columns(text=pl.format("Post {}.", "post"))
+    corpus = read(people, map={"item": "post", "text": "text", "rater": "who", "value": "score"}, question="q")
+    pl.DataFrame({"model": ["m"] * 3, "score": [2, 2, 3], "post": [3, 1, 2]}).write_csv(tmp_path / "replies.csv")
+    mine = with_replies(corpus, tmp_path / "replies.csv").judgments.filter(rater="m").sort("item")
+    assert mine.select("item", "value").rows() == [("1", 2.0), ("2", 3.0), ("3", 2.0)]
 
 
 def test_repeated_replies_are_samples_and_questions_can_be_columns(folder: Path, tmp_path: Path) -> None:

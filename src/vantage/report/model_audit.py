@@ -97,7 +97,8 @@ def _items(corpus: Corpus, words: pl.DataFrame, column: str | None, path: Path) 
         for name in ([column] if column is not None else words.columns)
         for one in (ids, texts)
     ]
-    best = max(tried, key=lambda pair: pair[0].count())
+    # Of numbers, answers are ids of items, too, but the same few.
+    best = max(tried, key=lambda pair: (pair[0].n_unique(), pair[0].count()))
     if not best[0].count():
         remedy = "name the column that has the ids of people's items with --map item=COLUMN"
         raise InputError("no column has the ids or the texts of the items that people judged", file=path, remedy=remedy)
