@@ -71,7 +71,7 @@ HELPERS = {
         "base": "Measure only_reason",
         "counts": "Counts",
         "intervals": "CORRELATIONS LIMITS SHARES Bounds Contrast Spread "
-        "bootstrap_interval degrees_of_freedom student student_interval welch wilson",
+        "bootstrap_interval degrees_of_freedom speaks_of_raters student student_interval welch wilson",
         "kernel": "Answers spread_of",
         "kinds": "selected",
         "multiplicity": "adjusted permutation_p share_beyond",
@@ -79,7 +79,7 @@ HELPERS = {
         "parts": "Part linked_values",
         "presentation": "Against Column Extremes Fact View",
         "rater_variance": "several_items",
-        "ratings": "UNIT Floats Ints Judgments by_columns canonical has_column level_of questions_apart",
+        "ratings": "UNIT Floats Ints Judgments RaterGroups by_columns canonical has_column level_of questions_apart",
         "rationale.semantic": "BertScore Likeness",
         "rationale.topics": "topics",
         "relations.correlations": "midranks p_value weighted_correlation",

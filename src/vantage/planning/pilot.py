@@ -124,7 +124,7 @@ class Pilot:
         if row["low"] is None:
             raise InputError(f"alpha is not known: {row['reason']}", remedy="take a larger pilot")
         over_items = ((row["high"] - row["low"]) / (2 * float(ndtri(0.975)))) ** 2
-        if several_items(self.answers) < ENOUGH_RATERS:
+        if several_items(self.answers, None) < ENOUGH_RATERS:
             return over_items, None, 0.0
         values = np.unique(self.answers["value"].to_numpy())
         ratings = canonical(self.answers).ratings
@@ -192,7 +192,7 @@ class Pilot:
     def _check(self) -> None:
         """Whether components can be estimated, and how large a pilot it takes if not."""
         twice = self.answers.group_by(UNIT).agg(pl.col("rater").n_unique().alias("n")).filter(pl.col("n") > 1)
-        several = several_items(self.answers)
+        several = several_items(self.answers, None)
         if len(twice) < LEAST or several < 3:
             raise InputError(
                 f"the pilot is too small to estimate how much items and raters differ: {len(twice)} items have answers "

@@ -27,7 +27,7 @@ from vantage.measures.rater_variance import (
     FEW_RATERS,
     LEFT_OUT_OF_PAIRS,
     item_weights,
-    left_out_together,
+    raters_together,
     several_items,
 )
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Named, canonical
@@ -229,7 +229,7 @@ def _meetings(first: Ints, second: Ints, q: int) -> tuple[Ints, Ints]:
 
 def _averaged(part: Part, weights: Weights | None, how: Resampling) -> dict[str, Any]:
     """The mean over pairs; without an interval, unless asked for, where pairs share so few items that it is wrong."""
-    careful, how = how.ci == "auto", how.chosen(several_items(part.answered))
+    careful, how = how.ci == "auto", how.chosen(several_items(part.answered, how.groups))
     part = part.paired()
     row = {**part.key, "pairs": 0, "pairs_undefined": 0, **part.counts}
     if weights is not None and len(part.answered) and part.scale() is not None:
@@ -258,8 +258,9 @@ def _averaged(part: Part, weights: Weights | None, how: Resampling) -> dict[str,
         return np.concatenate([_mean(of_pairs(np.ascontiguousarray(rows.T))) for rows in blocks])[:, None]
 
     def without() -> list[Statistics]:
-        rater, raters = dense(pairs.raters)
-        group = left_out_together(raters, np.random.default_rng(how.seed), LEFT_OUT_OF_PAIRS)[rater]
+        present, rater = np.unique(pairs.raters, return_inverse=True)
+        names = pl.Series("rater", [named.raters[one] for one in present.tolist()])
+        group = raters_together(names, how, LEFT_OUT_OF_PAIRS)[rater.reshape(pairs.raters.shape)]
         numbers = range(int(group.max()) + 1)
         kappa = of_pairs(item_weights(units, len(numbers), how.seed).T)
 

@@ -150,9 +150,9 @@ def correlate(
         def scored(answered: pl.DataFrame) -> dict[str, pl.DataFrame]:
             return _scores(answered, aggregate, rounding, others, order or {})
 
-        several = how.chosen(several_items(part.answered))
+        several = how.chosen(several_items(part.answered, how.groups))
         over_raters = several.ci in ("raters", "both")
-        rest = [scored(left) for left in without_raters(part.answered, how.seed)] if over_raters else []
+        rest = [scored(left) for left in without_raters(part.answered, how)] if over_raters else []
         scores = scored(part.answered)
         pairs = [*combinations(questions, 2), *product(questions, others)]
         if not pairs:

@@ -97,7 +97,7 @@ def split_half(
     bootstrap = Bootstrap(**resampling, over=OVER)
     rows = []
     for whole in parts(data, by):
-        part, how = whole.paired(), bootstrap.chosen(several_items(whole.answered))
+        part, how = whole.paired(), bootstrap.chosen(several_items(whole.answered, None))
         part.level("interval")
         row: dict[str, Any] = {**part.key, "estimate": None, "sd": None, "splits": 0, **part.counts}
         row["note"] = part.note
