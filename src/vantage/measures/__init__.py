@@ -79,10 +79,11 @@ HELPERS = {
         "parts": "Part linked_values",
         "presentation": "Against Column Extremes Fact View",
         "rater_variance": "several_items",
-        "ratings": "UNIT Floats Ints Judgments RaterGroups by_columns canonical has_column level_of questions_apart",
+        "ratings": "UNIT Floats Ints ItemSources Judgments RaterGroups by_columns canonical drawn_raters "
+        "has_column level_of questions_apart",
         "rationale.semantic": "BertScore Likeness",
         "rationale.topics": "topics",
-        "relations.correlations": "midranks p_value weighted_correlation",
+        "relations.correlations": "coefficient midranks p_value pearson_of_sums weighted_correlation",
         "variance.variances": "VarianceDesign variance_draws",
         "resampling": "Resampling difference_with_interval item_codes mean_with_interval "
         "named per_item ratio several_with_intervals",
