@@ -122,7 +122,7 @@ class Answers:
         assert self.weight is not None  # noqa: S101
         assert self.who is not None  # noqa: S101
         first = np.unique(self.who, return_index=True)[1]
-        return np.bincount(self.rater[first], self.weight[first])
+        return np.asarray(np.bincount(self.rater[first], self.weight[first]), dtype=np.float64)
 
     @cached_property
     def kinds(self) -> tuple[Table, Ints]:

@@ -31,6 +31,7 @@ from vantage.measures.rater_variance import (
     several_items,
 )
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Named, canonical
+from vantage.measures.relations.correlations import pearson_of_sums
 from vantage.measures.resampling import Resampling, Statistics, leave_out
 
 if TYPE_CHECKING:
@@ -360,10 +361,8 @@ def _correlation(pairs: Pairs, x: Floats, y: Floats, on: Floats) -> Floats:
     total = np.maximum(pairs.sums(np.ones(len(on)), on), 1)
     x = x - (pairs.sums(x, on) / total)[pairs.pair]
     y = y - (pairs.sums(y, on) / total)[pairs.pair]
-    spread = pairs.sums(x * x, on) * pairs.sums(y * y, on)
-    result = np.full(pairs.count, np.nan)
-    np.divide(pairs.sums(x * y, on), np.sqrt(spread), out=result, where=spread > 1e-18)
-    return result
+    squares = (pairs.sums(one * other, on) for one, other in ((x, x), (y, y), (x, y)))
+    return pearson_of_sums(total, 0.0, 0.0, *squares, least=(1e-9, 1e-9))
 
 
 def _ranks(pair: Ints, side: Ints, order: Ints, on: Floats) -> Floats:

@@ -27,8 +27,8 @@ from vantage.measures.parts import Part, counts, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, left_out_together, several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, RaterGroups, by_columns
+from vantage.measures.relations.correlations import pearson_rows
 from vantage.measures.resampling import Resampling, Statistics, item_codes
-from vantage.measures.variance.split_half import pearson_rows
 from vantage.notebook import to_polars
 
 Scoring: TypeAlias = Literal["counts", "bradley-terry"]
@@ -333,7 +333,7 @@ class SplitScores:
             sides = [self.made.kept(half == side).statistics(self.method, self.prior)(weight) for side in (0, 1)]
             both = np.asarray(np.isfinite(sides).all(axis=0))
             first, second = (np.where(both, side, 0.0) for side in sides)
-            values = pearson_rows(first, second, 1e-24, both.astype(np.float64))
+            values = pearson_rows(first, second, (1e-24, 1e-24), both.astype(np.float64))
             columns.append(np.where(both.sum(axis=1) > 2, values, np.nan))
         return np.column_stack(columns)
 
