@@ -198,3 +198,24 @@ def test_a_joint_test_deals_whole_groups() -> None:
     blocks = Blocks.of(corpus(0, 40, groups="team"), "age", 0)
     assert blocks.unit == "groups"
     assert blocks.corpus.raters.group_by("team").agg(pl.col(BLOCK).n_unique())[BLOCK].max() == 1
+
+
+def with_a_model(**design: str) -> Corpus:
+    frame = table(1, TEAMS, 1.2).drop("genre", "length", "thread").with_columns(kind=pl.lit("person"))
+    model = frame.filter(rater="r00").with_columns(rater=pl.lit("m"), kind=pl.lit("model"))
+    both = pl.concat([frame, model.with_columns(pl.lit(None, pl.String).alias(one) for one in TRAITS)])
+    return read(both, traits=TRAITS, map={"kind": "kind"}, question="q").with_design(**design)
+
+
+def test_models_are_tested_against_whole_groups_of_people() -> None:
+    plain, grouped = (
+        measures.error_gaps(with_a_model(**design), traits=["role"]).row(0, named=True)
+        for design in ({}, {"groups": "team"})
+    )
+    assert (plain["over"], grouped["over"]) == ("raters", "groups")
+    assert grouped["high"] - grouped["low"] > plain["high"] - plain["low"]
+    of_whose = [
+        measures.whose_label(with_a_model(**design), traits="role", permutations=200)["p"][0]
+        for design in ({}, {"groups": "team"})
+    ]
+    assert of_whose[1] > of_whose[0]

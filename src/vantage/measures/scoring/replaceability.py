@@ -180,7 +180,9 @@ def alt_test(
 
                 summary |= _verdict(summary["passes"], passes, meetings, mine, chosen, part.scale(), missing, bootstrap)
                 if known and summary["stands_in"]:
-                    worse = worse_for(persons, mine, keys, scales, nominal=chosen == "accuracy")
+                    worse = worse_for(
+                        persons, mine, keys, scales, nominal=chosen == "accuracy", groups=bootstrap.groups
+                    )
                     summary |= {"worse_for": worse, "stands_in": worse is None}
                 rows.append({**head, **summary, "answered": _answered(mine, keys), **options, "left_out": left_out})
     if rows and all(row["model"] is None for row in rows):
