@@ -4,7 +4,8 @@
 target. `--only alpha` and `--design few-items` choose rows (names or parts of them, several with semicolons),
 `--replications 200` says how many tables are simulated (300), `--keep` puts results with the day of the run into
 benchmarks/calibration.csv, and `--seed 1` takes other tables. The page is written from the kept results. `--stale DAY`
-chooses rows that were not run since that day.
+chooses rows that were not run since that day. A row without any interval, or whose intervals never hold the value,
+fails the bench.
 """
 
 from __future__ import annotations
@@ -70,6 +71,11 @@ class Result:
     def share(self) -> float | None:
         """The coverage, or the size."""
         return self.hits / self.given if self.given else None
+
+    @property
+    def holds_nothing(self) -> bool:
+        """Whether the row cannot be right: no interval or p in any table, or intervals that never hold the value."""
+        return not self.given or (not self.is_test and self.hits == 0)
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -259,6 +265,7 @@ def main() -> None:
     elif not table:
         names = ", ".join(dict.fromkeys([*INTERVALS, *TESTS]))
         parser.error(f"no row has these names; measures: {names}; designs: {', '.join([*DESIGNS, *CASES])}")
+    failed: list[Result] = []
     for line in table:
         start = time.perf_counter()
         with warnings.catch_warnings():
@@ -269,6 +276,10 @@ def main() -> None:
         print(f"    {time.perf_counter() - start:.0f} s", flush=True)
         if asked.keep:
             keep(results)
+        failed += [result for result in results if result.holds_nothing]
+    if failed:
+        rows = "; ".join(f"{one.measure} · {one.design}{f' · {one.what}' if one.what else ''}" for one in failed)
+        sys.exit(f"These rows hold nothing, so that the measure or the simulation is wrong: {rows}.")
 
 
 if __name__ == "__main__":

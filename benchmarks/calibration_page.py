@@ -61,9 +61,9 @@ starts at 0: it always holds. *Mean* is an average that should be 1.
 _LIMITS = """
 ## Where the goal is missed
 
-* **Sources.** ICC, components of variance and `regress` take items for drawn one by one. Where a corpus declares that
-  they come from sources, `reason` says so in the row. Alpha, other agreement, means and entropy leave whole sources
-  out.
+* **Sources and groups of raters.** ICC, components of variance and split-half reliability take items and raters for
+  drawn one by one. Where a corpus declares that they come from sources, or from groups, `reason` says so in the row.
+  Other measures leave whole sources and groups out.
 * **Missing answers.** High answers that went missing without a trace cannot be seen: the mean of those that are left
   is another number. Where a share of the answers of an item is known to be missing, or was refused, and goes with the
   item's mean, `reason` says so.

@@ -56,16 +56,18 @@ def _first(frame: pl.DataFrame, **where: Any) -> Row | None:
 
 def people(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """The answers of whoever is pooled in the design, with only the columns that are asked for, and sources."""
-    some = [name for name in ("source", *columns) if name in frame.columns]
+    some = [name for name in ("source", "team", *columns) if name in frame.columns]
     return frame.filter(pl.col("rater") != MODEL).select("item", "rater", "value", "status", *some)
 
 
 def declared(frame: pl.DataFrame) -> Any:
-    """The answers as a corpus whose design says what its sources are, where there are any."""
-    if "source" not in frame.columns:
+    """The answers as a corpus whose design says what its sources, or teams of raters, are, where there are any."""
+    design = {use: name for use, name in (("sources", "source"), ("groups", "team")) if name in frame.columns}
+    if not design:
         return frame
-    columns = {name: name for name in frame.columns if name not in ("item", "rater", "value", "status")}
-    return read(frame.drop("status"), map=columns, question="q").with_design(sources="source")
+    traits = [name for name in ("team", "group") if name in frame.columns]
+    columns = {name: name for name in frame.columns if name not in ("item", "rater", "value", "status", *traits)}
+    return read(frame.drop("status"), traits=traits, map=columns, question="q").with_design(**design)
 
 
 def _opted_out(frame: pl.DataFrame, status: str) -> pl.DataFrame:
@@ -490,6 +492,7 @@ _ORDINARY: Final[dict[str, tuple[str, ...]]] = {
     "6 raters": ("alpha", "pairwise", *LEVELS, *MODELS),
     "8 raters": ("alpha", "pairwise", *LEVELS, *MODELS),
     "sources": ("alpha", "icc(2,1)", "pairwise", "mean", "entropy", "components, item"),
+    "teams": ("alpha", "pairwise", "mean", "entropy"),
     "runs": ("alpha", "pairwise", "mean", "split-half", "icc(2,1)"),
     "informative": ("alpha", "mean", "icc(2,1)", "pairwise"),
     "heavy tails": ("alpha", "mean", "icc(2,1)", "pairwise", "components, rater"),
@@ -502,6 +505,7 @@ _ORDINARY: Final[dict[str, tuple[str, ...]]] = {
 _TESTED: Final[dict[str, tuple[str, ...]]] = {
     "within-raters": ("compare, condition",),
     "sources": ("compare, property of items", "regress, property of items"),
+    "teams": ("compare, groups of raters",),
     "slopes": ("compare, property of items", "regress, property of items"),
     "unequal-groups": ("compare, groups of raters",
                        "explain, trait of raters"),

@@ -34,6 +34,9 @@ class Design:
     sources: int = 0
     """Of how many sources (conversations, documents) the items are; the property `genre` then belongs to sources."""
     source_sd: float = 0.0
+    teams: int = 0
+    """Of how many teams the raters are; the group then belongs to teams."""
+    team_sd: float = 0.0
     item_sd: float = 1.0
     rater_sd: float = 0.5
     heavy: bool = False
@@ -74,7 +77,7 @@ class Design:
         layout = "random" if self.layout == "crossed" else self.layout
         return replace(
             self, items=self.items * more, raters=self.raters * times, per_item=self.each, layout=layout,
-            sources=self.sources * more, groups=groups, models=self.models * times,
+            sources=self.sources * more, teams=self.teams * times, groups=groups, models=self.models * times,
         )  # fmt: skip
 
     def with_items(self, items: int) -> Design:
@@ -109,6 +112,7 @@ class Raters:
     noise: Floats
     group: Ints
     model: NDArray[np.bool_]
+    team: Ints
 
 
 def draw_raters(design: Design, rng: np.random.Generator) -> Raters:
@@ -116,13 +120,16 @@ def draw_raters(design: Design, rng: np.random.Generator) -> Raters:
     n = design.raters
     # A t with three degrees of freedom has the variance 3.
     z = rng.standard_t(3, n) / np.sqrt(3) if design.heavy else rng.normal(size=n)
-    group = np.arange(n) % 2 if design.groups is None else np.repeat([0, 1], design.groups)
+    team = np.arange(n) * design.teams // n if design.teams else np.arange(n)
+    group = team % 2 if design.groups is None else np.repeat([0, 1], design.groups)
     sd = design.rater_sd if design.group_sd is None else np.array(design.group_sd)[group]
     severity, slope = sd * z, design.slope_sd * rng.normal(size=n)
+    if design.teams:
+        severity = severity + design.team_sd * rng.normal(size=design.teams)[team]
     model = np.arange(n) < design.models
     severity = np.where(model, 0.6 + 0.1 * z, severity)
     noise = np.where(model, 0.5, np.array(design.group_noise)[group])
-    return Raters(severity, slope, noise, group, model)
+    return Raters(severity, slope, noise, group, model, team)
 
 
 def _allocated(design: Design, rng: np.random.Generator, latent: Floats, raters: Raters) -> tuple[Ints, Ints]:
@@ -170,6 +177,8 @@ def simulate(
     where, who = table["item"].to_numpy(), table["rater"].to_numpy()
     if design.sources:
         table = table.with_columns(source=pl.format("s{}", pl.Series(source[where])))
+    if design.teams:
+        table = table.with_columns(team=pl.format("t{}", pl.Series(raters.team[who])))
     table = table.with_columns(
         rater=pl.format("p{}", "rater"), latent=latent[where], genre=genre[where],
         group=pl.Series(np.array(["a", "b"])[raters.group[who]]),
@@ -252,6 +261,8 @@ ORDINARY = (
     Design("8 raters", "four of 8 raters an item", 60, 8, 4),
     Design("sources", "12 sources of 5 items each, answers alike within a source", 60, 12, 6, sources=12,
            source_sd=0.9, item_sd=0.6),
+    Design("teams", "8 teams of 3 raters each, answers alike within a team", 60, 24, 6, teams=8, team_sd=0.7,
+           rater_sd=0.3),
     Design("runs", "raters repeat the answer before in three of ten cases", 60, 20, 5, repeats=0.3),
     Design("informative", "severe raters judge the low items", 80, 20, 4, "informative"),
     Design("heavy tails", "severities from a t with three degrees of freedom", 60, 16, 5, heavy=True, rater_sd=0.8),

@@ -46,7 +46,7 @@ def _stub(name: str, module: ModuleType, imports: dict[str, str]) -> str:
     declared = getattr(function, "__declared__", None)
     own = (declared or inspect.signature(inspect.unwrap(function), follow_wrapped=False)).parameters.values()
     together = next((str(one.annotation) for one in own if one.kind is one.VAR_KEYWORD), "Unpack[Whose]")
-    parameters = [one for one in own if one.kind is not one.VAR_KEYWORD]
+    parameters = [one for one in own if one.kind is not one.VAR_KEYWORD and one.annotation != base.FROM_DESIGN]
     if (powered := inspect.signature(function).parameters.get("powered_by")) is not None:
         parameters.append(powered)
     lines: list[str] = []

@@ -21,6 +21,26 @@ from benchmarks.simulators import DESIGNS, Design, simulate
 from vantage.measures import registry
 
 
+def test_a_row_that_holds_nothing_fails_the_bench(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Result("mean", "8 raters", "items and raters", replications=20)
+    assert made.holds_nothing  # no interval in any table
+    for _ in range(3):
+        made.add(False, None)
+    assert made.holds_nothing
+    made.add(True, None)
+    assert not made.holds_nothing
+    size = Result("compare, condition", "within-raters", "nothing there", replications=20)
+    assert size.holds_nothing  # no p in any table
+    size.add(False, None)
+    assert not size.holds_nothing  # a test that never rejects is cautious
+    monkeypatch.setattr(calibration, "chosen", lambda *_: [Line("mean", "8 raters", "items and raters")])
+    monkeypatch.setattr(sys, "argv", ["calibration", "--replications", "1"])
+    empty = Result("mean", "8 raters", "items and raters", replications=1)
+    monkeypatch.setattr(calibration, "run", lambda *_, **__: [empty])
+    with pytest.raises(SystemExit, match=r"These rows hold nothing.*: mean · 8 raters\."):
+        calibration.main()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["alpha", "pairwise", "mean", "entropy", "icc(2,1)", "refusals", "accuracy, mae"])
 def test_default_intervals_cover(name: str) -> None:

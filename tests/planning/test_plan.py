@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import vantage
 from benchmarks.calibration import dices
 from benchmarks.planning import Case, compared, goals, piloted, true_powers, wcsent
+from vantage import measures, read
 from vantage.cli.app import app
 from vantage.collect.study import AnnotationStudy
 from vantage.corpora.bundled import planted_corpus
@@ -333,6 +334,34 @@ def test_a_pilot_that_is_too_small_says_how_large_one_is_needed() -> None:
         plan(corpus, question="trusts")
     with pytest.raises(InputError, match="two models are ranked, and there are 0"):
         plan(corpus, question="trust", goal="models")
+
+
+def test_a_plan_keeps_to_the_sources_and_groups_that_the_pilot_declares() -> None:
+    rng = np.random.default_rng(0)
+    item, rater = (grid.ravel() for grid in np.indices((150, 45)))
+    thread, team = item // 5, rater // 3
+    value = np.sqrt(0.5) * (rng.normal(size=30)[thread] + rng.normal(size=150)[item])
+    value += np.sqrt(0.3) * rng.normal(size=15)[team] + 0.3 * rng.normal(size=45)[rater] + rng.normal(size=len(item))
+    names = {name: [f"{name}{one}" for one in code] for name, code in (("item", item), ("rater", rater))}
+    frame = pl.DataFrame({**names, "value": value, "thread": thread, "team": [f"t{one}" for one in team]})
+    alone = read(frame, traits=["team"], map={"thread": "thread"}, question="q")
+    design = alone.with_design(sources="thread", groups="team")
+    plain, drawn = (Pilot.of(one, None, "interval") for one in (alone, design))
+    assert plain.drawn_together.tolist() == [0, 0, 0]
+    assert drawn.drawn_together == pytest.approx([4 * 0.5, 2 * 0.3, 0.0], rel=0.5)
+    # What an estimate of the pilot itself varies by is that over sources and groups.
+    expected = mean_variance(drawn.components.row + drawn.drawn_together, drawn.layout)[0][0]
+    row = measures.mean(design).row(0, named=True)
+    assert row["high"] - row["low"] == pytest.approx(2 * 2.1 * expected**0.5, rel=0.15)
+    assert all(
+        more > 1.5 * less for more, less in zip(drawn.alpha_variances[:2], plain.alpha_variances[:2], strict=True)
+    )
+    sizes = [plan(one, goal="mean", target=0.4, level="interval") for one in (alone, design)]
+    assert sizes[1].chosen.answers > sizes[0].chosen.answers
+    said = {"items come in sources (thread) of about 5, as in the pilot",
+            "raters come in groups (team) of about 3, as in the pilot"}  # fmt: skip
+    assert said <= {*sizes[1].assumes}
+    assert not said & {*sizes[0].assumes}
 
 
 def test_a_person_who_answered_twice_counts_once() -> None:

@@ -71,7 +71,7 @@ HELPERS = {
         "base": "Measure only_reason",
         "counts": "Counts",
         "intervals": "CORRELATIONS LIMITS SHARES Bounds Contrast Spread "
-        "bootstrap_interval degrees_of_freedom student student_interval welch wilson",
+        "bootstrap_interval degrees_of_freedom speaks_of_raters student student_interval welch wilson",
         "kernel": "Answers spread_of",
         "kinds": "selected",
         "multiplicity": "adjusted permutation_p share_beyond",
@@ -79,10 +79,11 @@ HELPERS = {
         "parts": "Part linked_values",
         "presentation": "Against Column Extremes Fact View",
         "rater_variance": "several_items",
-        "ratings": "UNIT Floats Ints Judgments by_columns canonical has_column level_of questions_apart",
+        "ratings": "UNIT Floats Ints ItemSources Judgments RaterGroups by_columns canonical drawn_raters "
+        "has_column level_of questions_apart",
         "rationale.semantic": "BertScore Likeness",
         "rationale.topics": "topics",
-        "relations.correlations": "midranks p_value weighted_correlation",
+        "relations.correlations": "coefficient midranks p_value pearson_of_sums weighted_correlation",
         "variance.variances": "VarianceDesign variance_draws",
         "resampling": "Resampling difference_with_interval item_codes mean_with_interval "
         "named per_item ratio several_with_intervals",

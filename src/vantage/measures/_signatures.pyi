@@ -13,7 +13,7 @@ from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.base import Measure as Measure, only_reason as only_reason
 from vantage.measures.comparisons.scores import Scoring
 from vantage.measures.counts import Counts as Counts
-from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, LIMITS as LIMITS, Over, Resampled, SHARES as SHARES, Spread as Spread, WeightedIntervalOptions, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, student as student, student_interval as student_interval, welch as welch, wilson as wilson
+from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, LIMITS as LIMITS, Over, Resampled, SHARES as SHARES, Spread as Spread, WeightedIntervalOptions, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, speaks_of_raters as speaks_of_raters, student as student, student_interval as student_interval, welch as welch, wilson as wilson
 from vantage.measures.kernel import Answers as Answers, spread_of as spread_of
 from vantage.measures.kinds import Kinds, selected as selected
 from vantage.measures.models.explain import Family, Show
@@ -25,12 +25,12 @@ from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Part as Part, Rounding, linked_values as linked_values
 from vantage.measures.presentation import Against as Against, Column as Column, Extremes as Extremes, Fact as Fact, View as View
 from vantage.measures.rater_variance import several_items as several_items
-from vantage.measures.ratings import By, Floats as Floats, Ints as Ints, ItemSources, Judgments as Judgments, UNIT as UNIT, by_columns as by_columns, canonical as canonical, has_column as has_column, level_of as level_of, questions_apart as questions_apart
+from vantage.measures.ratings import By, Floats as Floats, Ints as Ints, ItemSources as ItemSources, Judgments as Judgments, RaterGroups as RaterGroups, UNIT as UNIT, by_columns as by_columns, canonical as canonical, drawn_raters as drawn_raters, has_column as has_column, level_of as level_of, questions_apart as questions_apart
 from vantage.measures.rationale.agreement import Direction, Writer
 from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import BertScore as BertScore, Likeness as Likeness, Score
 from vantage.measures.rationale.topics import topics as topics
-from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, midranks as midranks, p_value as p_value, weighted_correlation as weighted_correlation
+from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, coefficient as coefficient, midranks as midranks, p_value as p_value, pearson_of_sums as pearson_of_sums, weighted_correlation as weighted_correlation
 from vantage.measures.relations.groups import Over as GroupsOver
 from vantage.measures.relations.ranks import Rank
 from vantage.measures.resampling import Resampling as Resampling, difference_with_interval as difference_with_interval, item_codes as item_codes, mean_with_interval as mean_with_interval, named as named, per_item as per_item, ratio as ratio, several_with_intervals as several_with_intervals
@@ -500,6 +500,7 @@ def regress(
     value: float | str | None = ...,
     probability: str | None = ...,
     ci: Over = ...,
+    sources: ItemSources | str | None = ...,
     confidence: float = ...,
     seed: int = ...,
     powered_by: str | Sequence[str] | None = ...,

@@ -16,6 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.intervals import (
     MODELLED,
     NOT_HELD,
+    TOO_FEW_GROUPS,
     TOO_FEW_RATERS,
     Bootstrap,
     IntervalOptions,
@@ -34,6 +35,7 @@ from vantage.measures.ratings import (
     By,
     ItemSources,
     Judgments,
+    RaterGroups,
     RaterWeights,
     by_columns,
     in_polars,
@@ -48,8 +50,10 @@ RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "le
 RENAMED: Final = {"iterations": "splits", "least": "min_items", "metrics": "metric",
                   "weights": "agreement_weights"}  # fmt: skip
 """What options of measures were called once, and what they are called now."""
-ONE_BY_ONE: Final = "the interval takes items for drawn one by one, although they come from sources ('{}')"
-"""The reason of rows whose measure cannot leave out whole sources."""
+FROM_DESIGN: Final = "RaterGroups | None"
+"""What a measure declares that the design of the corpus gives it: no option."""
+ONE_BY_ONE: Final = "the interval takes {} for drawn one by one, although they come from {} ('{}')"
+"""The reason of rows whose measure cannot leave out whole sources, or whole groups of raters."""
 BIASED = "the interval does not hold the estimate: resamples are biased here, so read it as a spread, not as a range"
 """The reason of a row whose interval is not to be trusted."""
 
@@ -142,7 +146,8 @@ def _type(annotation: Any, function: Callable[..., pl.DataFrame]) -> Any:
 def _signature(function: Callable[..., pl.DataFrame], interval: Sequence[str]) -> inspect.Signature:
     """The signature of a measure; the options of its interval, which it declares together, are written out."""
     signature = inspect.signature(function)
-    *own, last = signature.parameters.values()
+    *own, last = (one for one in signature.parameters.values() if one.annotation != FROM_DESIGN)
+    signature = signature.replace(parameters=[*own, last])
     if last.kind is not last.VAR_KEYWORD or not get_args(_type(last.annotation, function)):
         return signature
     defaults = {option.name: option.default for option in fields(Bootstrap)}
@@ -151,6 +156,32 @@ def _signature(function: Callable[..., pl.DataFrame], interval: Sequence[str]) -
     known = [name for name in ("weights", *hints) if name in interval or name not in ("weights", "sources")]
     known = list(dict.fromkeys(known))
     return signature.replace(parameters=[*own, *(_option(name, defaults[name], hints[name]) for name in known)])
+
+
+def _takes_groups(function: Callable[..., Any]) -> bool:
+    """Whether a measure of its own accord asks which raters were drawn together."""
+    return any(one.annotation == FROM_DESIGN for one in inspect.signature(function).parameters.values())
+
+
+def _drawn(
+    known: Measure, data: Any, options: Mapping[str, Any], *, by_groups: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """The sources of items and the groups of raters that the design or an option names, as a measure takes them.
+
+    What a measure cannot take into account is a note.
+    """
+    design, made, notes = getattr(data, "design", None), dict[str, Any](), list[str]()
+    sources, groups = (None, None) if design is None else (design.sources, design.groups)
+    if (sources := options.get("sources") or sources) is not None:
+        if "sources" in options:
+            made["sources"] = sources if isinstance(sources, ItemSources) else ItemSources.of(data, sources)
+        elif "ci" in options:
+            notes.append(ONE_BY_ONE.format("items", "sources", sources))
+    if groups is not None and by_groups:
+        made["groups"] = RaterGroups.of(data, groups)
+    elif groups is not None and "both" in (known.choices.get("ci") or ()):
+        notes.append(ONE_BY_ONE.format("raters", "groups", groups))
+    return made, notes
 
 
 class Recorded(Protocol[P]):
@@ -202,12 +233,14 @@ def measure(
     kept apart, unless the measure says `pools_questions`. One that follows each rater from item to item says
     `follows`, and has no estimate where raters are seats that different people may have taken. One that a model can
     power says how with `powered`, and takes `powered_by` too. `interval` names what its interval can take into account
-    beside items: "raters", "sources" of items, and "weights" of raters. The two last columns of a result, `measure` and
+    beside items: "raters", "sources" of items, and "weights" of raters; with raters and sources, or with "groups", it
+    leaves out whole groups of raters where the design has some. The two last columns of a result, `measure` and
     `options`, make a row of a report recomputable; `view` says how a report shows the result.
     """
 
     def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
         signature = _signature(function, interval)
+        by_groups = {"raters", "sources"} <= {*interval} or "groups" in interval or _takes_groups(function)
         weighted = "weights" in signature.parameters and signature.parameters["weights"].annotation == "Weighting"
 
         @wraps(function)
@@ -242,32 +275,29 @@ def measure(
                 return chosen_for({**options, **whose_options}, data, pools=pools)
 
             check_choices(new, options)
-            design = getattr(bound.arguments[first], "design", None)
-            sources = options.get("sources") or (None if design is None else design.sources)
-            if "sources" in options and sources is not None:
-                if not isinstance(sources, ItemSources):
-                    sources = ItemSources.of(bound.arguments[first], sources)
-                bound.arguments["sources"] = sources
-                options["sources"] = sources.column
+            drawn, notes = _drawn(new, bound.arguments[first], options, by_groups=by_groups)
+            if "sources" in drawn:
+                options["sources"] = drawn["sources"].column
+            stated = {"groups": drawn["groups"].column} if "groups" in drawn else {}
             chosen = whose(bound.arguments[first])
             if weighted and options["weights"] is not None:
-                bound.arguments["weights"] = _rater_weights(chosen.data, options["weights"], powered_by)
+                bound.arguments["weights"] = _rater_weights(
+                    chosen.data, options["weights"], powered_by, drawn.get("groups")
+                )
             if powered_by is not None:
                 if powered is None:
                     raise not_powered(name)
-                resolved = {**options, **({"sources": sources} if "sources" in options else {})}
-                result = powered(function, bound.arguments[first], resolved, powered_by, whose)
+                result = powered(function, bound.arguments[first], {**options, **drawn}, powered_by, whose)
                 options["powered_by"] = powered_by
             else:
                 bound.arguments[first] = chosen.data
-                made = function(*bound.args, **bound.kwargs)
+                made = function(*bound.args, **{**bound.kwargs, **drawn})
                 result = with_left_out(made, chosen, by_columns(options.get("by", ())))
-            apart = ONE_BY_ONE.format(sources) if sources and "sources" not in options and "ci" in options else None
             result = _of_nobody(result) if follows and are_seats(chosen.data) else result
-            for note in (chosen.note, apart):
+            for note in (chosen.note, *notes):
                 if note is not None and "reason" in result.columns:
                     result = result.with_columns(_noted(note))
-            options |= {name: value for name, value in whose_options.items() if value not in (None, False)}
+            options |= stated | {name: value for name, value in whose_options.items() if value not in (None, False)}
             return ResultFrame(
                 result.with_columns(
                     pl.lit(name).alias("measure"),
@@ -371,11 +401,11 @@ def not_powered(name: str) -> InputError:
     return InputError(f"measure '{name}' cannot be powered by a model", remedy=f"use one of {able}")
 
 
-def _rater_weights(data: Judgments, column: str, powered_by: object) -> RaterWeights:
+def _rater_weights(data: Judgments, column: str, powered_by: object, groups: RaterGroups | None) -> RaterWeights:
     """The weights of the raters whose judgments are measured."""
     if powered_by is not None:
         raise InputError("a model that powers a measure knows no weights of raters", remedy="leave out one of them")
-    return RaterWeights.of(data, column)
+    return RaterWeights.of(data, column, groups)
 
 
 def not_weighted(name: str) -> InputError:
@@ -446,7 +476,7 @@ def only_reason(frame: pl.DataFrame) -> str | None:
     True
     """
     reasons = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
-    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE, REPEATED, SAMPLED, SPREAD_OUT, TOGETHER}
+    known = {TOO_FEW_RATERS, TOO_FEW_GROUPS, NOT_HELD, MODELLED, CORE_ALONE, REPEATED, SAMPLED, SPREAD_OUT, TOGETHER}
     return str(reasons[0]) if len(reasons) == 1 and set(reasons[0].split("; ")) <= known else None
 
 

@@ -29,7 +29,7 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypedDict, get_args
 import numpy as np
 
 from vantage.errors import InputError, nearest
-from vantage.measures.ratings import Floats, Ints, ItemSources, RaterWeights
+from vantage.measures.ratings import Floats, Ints, ItemSources, RaterGroups, RaterWeights
 
 Over: TypeAlias = Literal["auto", "items", "raters", "both", "none"]
 """What a measure of single answers can be resampled over; "auto" takes the answer from the design."""
@@ -46,6 +46,7 @@ ENOUGH_RATERS: Final = 4
 """From so many raters who each judged several items on, intervals over raters and items hold (docs/calibration.md)."""
 MANY_RATERS: Final = 10
 TOO_FEW_RATERS: Final = "the interval is over items, since fewer than four raters judged several items each"
+TOO_FEW_GROUPS: Final = "the interval is over items, since fewer than four groups of raters judged several items each"
 MODELLED: Final = (
     "the interval is over items and raters, although fewer than ten raters judged several items each: it comes from a "
     "model with normal effects, and few raters make it long"
@@ -166,6 +167,8 @@ class Bootstrap:
     """Why it is over items, where it could be over both."""
     sources: ItemSources | str | None = None
     """Which items were drawn together: whole sources are then left out. `@measure` finds them by a column's name."""
+    groups: RaterGroups | None = None
+    """Which raters were drawn together: whole groups are then left out. `@measure` takes them from the design."""
     weights: RaterWeights | str | None = None
     """How much each rater counts. `@measure` finds them by a column's name."""
 
@@ -192,7 +195,7 @@ class Bootstrap:
         return None if isinstance(self.weights, str) else self.weights
 
     def chosen(self, raters: int) -> Self:
-        """The bootstrap for a group in which so many raters judged several items each.
+        """The bootstrap for a group in which so many raters, or groups of raters, judged several items each.
 
         >>> [Bootstrap(over=OVER).chosen(raters).ci for raters in (3, 4)]
         ['items', 'both']
@@ -201,7 +204,8 @@ class Bootstrap:
             return self
         if raters >= ENOUGH_RATERS:
             return replace(self, ci="both")
-        return replace(self, ci="items", because=TOO_FEW_RATERS if raters != 1 else "")
+        few = TOO_FEW_RATERS if self.groups is None else TOO_FEW_GROUPS
+        return replace(self, ci="items", because=few if raters != 1 or self.groups is not None else "")
 
     def modelled(self, raters: int) -> Self:
         """The same for intervals from a model of raters, which few raters make long and not wrong: over both.
@@ -220,8 +224,25 @@ class Bootstrap:
             return {"low": low, "high": high, "over": None}
         if high - low <= 1e-12 * max(1.0, abs(low)):
             return {"low": None, "high": None, "over": None, "because": ALIKE}
-        over = {"items": "sources", "both": "sources and raters"}.get(self.ci, self.ci) if self.sources else self.ci
-        return {"low": low, "high": high, "over": over, **({"because": self.because} if self.because else {})}
+        stated = {"low": low, "high": high, "over": over_units(self.ci, self.sources, self.groups)}
+        return {**stated, **({"because": self.because} if self.because else {})}
+
+
+def over_units(over: str, sources: object, groups: object) -> str:
+    """What an interval is over, where items come from sources, raters from groups, or both, as the design says.
+
+    >>> [over_units("both", *units) for units in ((None, None), ("thread", None), (None, "team"), ("thread", "team"))]
+    ['both', 'sources and raters', 'items and groups', 'sources and groups']
+    """
+    if over not in ("items", "raters", "both") or (sources is None and groups is None):
+        return over
+    items, raters = "items" if sources is None else "sources", "raters" if groups is None else "groups"
+    return {"items": items, "raters": raters}.get(over, f"{items} and {raters}")
+
+
+def speaks_of_raters(over: object) -> bool:
+    """Whether an interval is for other raters, or other groups of raters, too."""
+    return over not in (None, "none", "items", "sources")
 
 
 def wilson(count: float, n: float, confidence: float) -> tuple[float, float]:

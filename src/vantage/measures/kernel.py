@@ -76,6 +76,7 @@ class Answers:
 
     unit: Ints
     rater: Ints
+    """Who gave each answer; raters who were drawn in a group share a number."""
     column: Ints
     """The value of each answer, as a position among `values`."""
     values: Floats
@@ -114,6 +115,14 @@ class Answers:
     def raters(self) -> int:
         """How many raters there are, or groups of them."""
         return int(self.rater.max(initial=-1)) + 1
+
+    @property
+    def drawn_weight(self) -> Floats:
+        """The weight of each rater, or of all in each group of raters."""
+        assert self.weight is not None  # noqa: S101
+        assert self.who is not None  # noqa: S101
+        first = np.unique(self.who, return_index=True)[1]
+        return np.asarray(np.bincount(self.rater[first], self.weight[first]), dtype=np.float64)
 
     @cached_property
     def kinds(self) -> tuple[Table, Ints]:
@@ -218,10 +227,8 @@ def _summed(number: Ints, which: Ints, changes: Floats, count: int) -> Floats:
     return np.column_stack([np.bincount(number, weights=column, minlength=count) for column in amounts.T])
 
 
-def spread_of(statistic: Statistic, answers: Answers, over: str, groups: Ints | None = None) -> Spread | None:
-    """How far a statistic varies over items (or sources), raters, or both; null where units are too few.
-
-    `groups` gives the number of the group to which each rater belongs, where raters were drawn in groups.
+def spread_of(statistic: Statistic, answers: Answers, over: str) -> Spread | None:
+    """How far a statistic varies over items (or sources), raters (or groups), or both; null where units are too few.
 
     >>> votes = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0], [1, 1, 1], [0, 0, 1]])
     >>> unit, rater = (codes.ravel() for codes in np.indices(votes.shape))
@@ -245,28 +252,27 @@ def spread_of(statistic: Statistic, answers: Answers, over: str, groups: Ints | 
                 return spread
         changes, which = answers.changes(statistic, columns)
         unit, rater, place = answers.said
-        drawn = rater if groups is None else groups[rater]
-        number = int(drawn.max(initial=-1)) + 1
+        number = int(rater.max(initial=-1)) + 1
         if answers.weights is not None and answers.weights.raking is not None:
             raters = Spread.without_raters(_reweighted(statistic, answers), statistic.limits)
         else:
-            without = total + _summed(drawn, which, changes, number)
+            without = total + _summed(rater, which, changes, number)
             raters = Spread.without_raters(statistic.of(without), statistic.limits)
         if raters is None:
             return None
         if answers.weight is not None:
             # A sum of squares of unequal size has the degrees of freedom of Satterthwaite (1946).
-            of_rater = answers.weight[np.unique(answers.rater, return_index=True)[1]]
+            of_rater = answers.drawn_weight
             raters = replace(raters, freedom=max(effective(np.square(of_rater)) - 1, 2.0))
         if spread is None:
             return raters
         estimate = statistic.of(total[None, :])
-        if answers.cluster is None and groups is None:
+        if answers.cluster is None:
             times = np.bincount(which, minlength=len(changes)).astype(np.float64)
         else:
             cluster = np.empty(len(unit), dtype=np.int64)
             cluster[place] = clusters
-            cells, cell = np.unique(cluster * number + drawn, return_inverse=True)
+            cells, cell = np.unique(cluster * number + rater, return_inverse=True)
             changes, times = _summed(cell.ravel(), which, changes, len(cells)), np.ones(len(cells))
         noise = _noise(statistic, total, changes, times, float(estimate[0]))
     shrinkage = (raters.units - 1) / raters.units * (spread.units - 1) / spread.units
@@ -302,9 +308,7 @@ def _noise(statistic: Statistic, total: Floats, changes: Floats, times: Floats, 
     return float(times[known][order] @ away[known][order])
 
 
-def bounds(
-    statistic: Statistic, table: Table, answers: Answers | None, how: Bootstrap, groups: Ints | None = None
-) -> dict[str, Any]:
+def bounds(statistic: Statistic, table: Table, answers: Answers | None, how: Bootstrap) -> dict[str, Any]:
     """The interval of a statistic as the columns of a result row.
 
     `answers` are needed where the interval is over raters, or over items that have several units.
@@ -318,7 +322,7 @@ def bounds(
             spread = Spread.without(statistic.of(total - columns), statistic.limits, table.multiplicity)
     else:
         assert answers is not None  # noqa: S101
-        spread = spread_of(statistic, answers, how.ci, groups)
+        spread = spread_of(statistic, answers, how.ci)
         if spread is None:
             return {"low": None, "high": None, "reason": FEW_RATERS if how.ci != "items" else FEW_SOURCES}
     return how.stated(interval(statistic.estimate(table), spread, how.confidence, statistic.limits))

@@ -19,7 +19,7 @@ from vantage.measures.ratings import UNIT, Judgments
 from vantage.notebook import to_polars
 
 if TYPE_CHECKING:
-    from vantage.corpora import Corpus
+    from vantage.corpora import Corpus, TraitScale
     from vantage.instruments import Question
 
 Kinds: TypeAlias = str | Sequence[str] | None
@@ -76,6 +76,14 @@ class _Part:
     @property
     def items(self) -> pl.DataFrame:
         return self.corpus.items
+
+    @property
+    def traits(self) -> list[str]:
+        return self.corpus.traits
+
+    @property
+    def trait_scales(self) -> Mapping[str, TraitScale]:
+        return self.corpus.trait_scales
 
     def with_columns_of(self, columns: Sequence[str]) -> pl.DataFrame:
         rows = self.corpus.with_columns_of(columns).filter(~pl.col("rater").is_in(self.without.implode()))

@@ -17,6 +17,7 @@ import polars as pl
 
 from vantage.measures.codes import dense
 from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Ints, Judgments, Key, by_columns, judgments_query
+from vantage.measures.relations.correlations import coefficient, p_value
 
 CHANCE: Final = 0.001
 """Below this p, what is missing goes with the answers: every table is looked at, so that chance must be ruled out."""
@@ -92,9 +93,7 @@ def _gap(units: pl.DataFrame) -> Gap | None:
     share = lost / asked
     correlation, p = 0.0, 1.0
     if len(units) >= LEAST_UNITS and np.ptp(share) > 0 and np.ptp(mean) > 0:
-        from scipy.stats import pearsonr
-
-        correlation, p = (float(value) for value in pearsonr(share, mean))
+        correlation, p = coefficient(share, mean, "pearson"), p_value(share, mean, "pearson") or 0.0
     return Gap(
         int(lost.sum()), int(asked.sum()), correlation, p, float(share.mean()), float(((1 - share) * mean).mean())
     )
@@ -128,7 +127,7 @@ def allocated(unit: Ints, rater: Ints, value: Floats) -> str | None:
     high, level = high[enough], level[enough]
     if len(high) < LEAST_RATERS or min(high.std(), level.std()) < 1e-9 * max(np.abs(value).max(), 1e-300):
         return None
-    r = float(np.corrcoef(high, level)[0, 1])
+    r = coefficient(high, level, "pearson")
     z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)) * (len(high) - 3) ** 0.5
     if BEYOND[0] < z < BEYOND[1]:
         return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vantage.errors import InputError, nearest
+from vantage.measures.ratings import Ints
 
 Correction: TypeAlias = Literal["none", "bonferroni", "holm", "bh", "by"]
 CORRECTIONS: Final[tuple[Correction, ...]] = get_args(Correction)
@@ -72,3 +73,23 @@ def adjusted(p: Sequence[float | None], correction: Correction) -> list[float | 
     for position, value in zip(order, ordered, strict=True):
         corrected[tested[position]] = min(float(value), 1.0)
     return corrected
+
+
+def dealt_anew(values: NDArray[Any], drawn: Ints, rng: np.random.Generator) -> Ints:
+    """A new order of raters' values: whole groups of raters who were drawn together change places.
+
+    Where a group has several values, they change places within groups.
+
+    >>> rng = np.random.default_rng(1)
+    >>> dealt_anew(np.array([1, 1, 2, 2]), np.array([0, 0, 1, 1]), rng).tolist()
+    [2, 2, 0, 0]
+    >>> dealt_anew(np.array([1, 2, 1, 2]), np.array([0, 0, 1, 1]), rng).tolist()
+    [1, 0, 2, 3]
+    """
+    groups, first, group = np.unique(drawn, return_index=True, return_inverse=True)
+    group = group.reshape(-1)
+    if np.array_equal(values[first][group], values):
+        return np.asarray(first[rng.permutation(len(groups))][group])
+    order = np.empty(len(values), dtype=np.int64)
+    order[np.argsort(group, kind="stable")] = np.lexsort((rng.random(len(values)), group))
+    return order

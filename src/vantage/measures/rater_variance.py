@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import LIMITS, Limits, Spread, on_scale
-from vantage.measures.ratings import Floats, Ints
+from vantage.measures.intervals import LIMITS, Bootstrap, Limits, Spread, on_scale
+from vantage.measures.ratings import Floats, Ints, RaterGroups, drawn_raters
 
 LEFT_OUT: Final = 30
 """So many raters are left out one by one; more are left out in so many random groups."""
@@ -76,21 +76,28 @@ def left_out_together(raters: int, rng: np.random.Generator, groups: int = LEFT_
     return np.arange(raters) if raters <= groups else rng.permutation(raters) % groups
 
 
-def without_raters(frame: pl.DataFrame, seed: int) -> Iterator[pl.DataFrame]:
-    """The table without each rater in turn, or without each of thirty groups of raters.
+def raters_together(names: pl.Series, how: Bootstrap, most: int = LEFT_OUT) -> Ints:
+    """For each of some raters the number of those that are left out at once: who was drawn together stays together."""
+    drawn = np.arange(len(names)) if how.groups is None else how.groups.codes(names)
+    return left_out_together(int(drawn.max(initial=-1)) + 1, np.random.default_rng(how.seed), most)[drawn]
+
+
+def without_raters(frame: pl.DataFrame, how: Bootstrap) -> Iterator[pl.DataFrame]:
+    """The table without each rater, or group of raters, in turn; of more than thirty, without random groups of them.
 
     >>> table = pl.DataFrame({"rater": ["a", "b", "b"], "value": [1, 2, 3]})
-    >>> [part["value"].to_list() for part in without_raters(table, seed=0)]
+    >>> [part["value"].to_list() for part in without_raters(table, Bootstrap())]
     [[2, 3], [1]]
     """
     names = frame["rater"].drop_nulls().unique().sort()
-    group = left_out_together(len(names), np.random.default_rng(seed))
+    group = raters_together(names, how)
     groups = pl.DataFrame({"rater": names, "__group": group})
     marked = frame.join(groups, on="rater", how="left")
     for number in range(int(group.max(initial=-1)) + 1):
         yield marked.filter(pl.col("__group").ne_missing(number)).drop("__group")
 
 
-def several_items(answered: pl.DataFrame) -> int:
-    """How many raters judged several items."""
-    return int((answered.group_by("rater").agg(pl.col("item").n_unique())["item"] > 1).sum())
+def several_items(answered: pl.DataFrame, groups: RaterGroups | None) -> int:
+    """How many raters, or groups of raters where these were drawn, judged several items."""
+    drawn = answered.select("item", drawn=pl.Series(drawn_raters(answered["rater"], groups), dtype=pl.Int64))
+    return int((drawn.group_by("drawn").agg(pl.col("item").n_unique())["item"] > 1).sum())

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vantage.corpora import Raking, checked_weights
 from vantage.errors import InputError, nearest
-from vantage.measures.codes import any_twice, dense, encode
+from vantage.measures.codes import any_twice, dense, encode, numbered
 from vantage.notebook import to_polars
 from vantage.scales import LEVELS, NO_OPT_OUTS, Level, Scale
 
@@ -293,6 +293,36 @@ class ItemSources:
         return dense(encode(known, ["source"]))[0]
 
 
+@dataclass(frozen=True, slots=True)
+class RaterGroups:
+    """The group that each rater was drawn in, such as a class or a team; the jackknife leaves out whole groups.
+
+    >>> groups = RaterGroups("team", pl.DataFrame({"rater": ["a", "b", "c"], "group": ["x", "x", None]}))
+    >>> groups.codes(pl.Series(["c", "b", "a"])).tolist()
+    [0, 1, 1]
+    """
+
+    column: str
+    of_raters: pl.DataFrame
+    """`rater` and `group`; whoever has none stands alone."""
+
+    @classmethod
+    def of(cls, corpus: Any, column: str) -> RaterGroups:
+        """The groups that a column of the raters of a corpus names."""
+        return cls(column, corpus.raters.select("rater", group=pl.col(column)))
+
+    def codes(self, raters: pl.Series) -> Ints:
+        """The number of each rater's group."""
+        known = raters.to_frame("rater").join(self.of_raters, on="rater", how="left", maintain_order="left")
+        alone = pl.when(pl.col("group").is_null()).then(pl.col("rater"))
+        return dense(encode(known.select("group", alone=alone), ["group", "alone"]))[0]
+
+
+def drawn_raters(raters: pl.Series, groups: RaterGroups | None) -> Ints:
+    """The number of what each row's rater was drawn as: the rater, or the group of raters where these were drawn."""
+    return numbered(raters)[0] if groups is None else groups.codes(raters)
+
+
 def by_columns(by: By) -> list[str]:
     """The grouping columns as a list."""
     return [by] if isinstance(by, str) else list(by)
@@ -390,9 +420,10 @@ class RaterWeights:
     values: Floats
     raking: Raking | None = None
     start: Floats | None = None
+    groups: RaterGroups | None = None
 
     @classmethod
-    def of(cls, data: Any, column: str) -> RaterWeights:
+    def of(cls, data: Any, column: str, groups: RaterGroups | None = None) -> RaterWeights:
         """The weights in a column of the raters, or of a plain table, which has one for each rater."""
         corpus = getattr(data, "corpus", data)
         if not _is_corpus(corpus):
@@ -410,13 +441,13 @@ class RaterWeights:
         )
         values, record = checked_weights(raters, column), corpus.about.weights.get(column)
         if record is None or set(record.target.traits) - set(raters.columns):
-            return cls(column, raters["rater"], values)
+            return cls(column, raters["rater"], values, groups=groups)
         start = checked_weights(raters, record.base) if record.base else np.ones(len(raters))
         raking = Raking.of(record.target.in_words(raters), record.target, record.bounds)
         again = raking.weights(start)
         # Of a part of the raters, or of raters whose traits have changed, the weights are taken as they are.
         same = np.allclose(again / again.mean(), values / values.mean(), rtol=1e-6)
-        return cls(column, raters["rater"], values, raking if same else None, start if same else None)
+        return cls(column, raters["rater"], values, raking if same else None, start if same else None, groups)
 
     def codes(self, raters: pl.Series) -> Ints:
         """The place of each rater among those with a weight."""
@@ -424,13 +455,13 @@ class RaterWeights:
 
     @cached_property
     def replicates(self) -> Floats:
-        """The weights without each rater in turn, or without each of a hundred groups of them, a row each."""
+        """The weights without each rater, or group of raters, in turn, or without each of a hundred groups of them."""
         assert self.raking is not None  # noqa: S101
         assert self.start is not None  # noqa: S101
-        raters = len(self.values)
-        groups = np.arange(raters)
-        if raters > LEFT_OUT:
-            groups = np.random.default_rng(0).permutation(raters) % LEFT_OUT_GROUPS
+        groups = drawn_raters(self.raters, self.groups)
+        drawn = int(groups.max()) + 1
+        if drawn > LEFT_OUT:
+            groups = (np.random.default_rng(0).permutation(drawn) % LEFT_OUT_GROUPS)[groups]
         return np.array([self.raking.weights(self.start, groups == group) for group in range(groups.max() + 1)])
 
 

@@ -44,9 +44,14 @@ class Resampling(Bootstrap):
     [0.3, 0.95]
     """
 
-    def draws(self, units: int) -> Iterator[Floats]:
-        """Blocks of resampling weights over `units`."""
-        yield from weights(units, self.resamples, self.seed)
+    def draws(self, units: int, items: pl.Series | None = None) -> Iterator[Floats]:
+        """Blocks of resampling weights over `units`; those of `items` from one source are drawn together."""
+        if self.item_sources is None or items is None:
+            yield from weights(units, self.resamples, self.seed)
+            return
+        source = self.item_sources.codes(items)
+        for block in weights(int(source.max(initial=-1)) + 1, self.resamples, self.seed):
+            yield block[:, source]
 
     def of_sums(
         self, sums: Floats, statistic: Statistic, limits: Limits = LIMITS, items: pl.Series | None = None
@@ -90,7 +95,7 @@ class Resampling(Bootstrap):
                 [statistics(block) for block in leave_out(units, self.seed, min(JACKKNIFE, self.resamples), together)]
             )
             if any(isinstance(limit, Jumping) for limit in within):
-                drawn = np.concatenate([statistics(block) for block in self.draws(units)])
+                drawn = np.concatenate([statistics(block) for block in self.draws(units, items)])
                 return [
                     percentile(column, self.confidence) if np.isfinite(estimate) else (None, None)
                     for estimate, column in zip(estimates, drawn.T, strict=True)

@@ -26,6 +26,7 @@ from vantage.measures.ratings import (
     ItemSources,
     Judgments,
     Key,
+    RaterGroups,
     RaterWeights,
     by_columns,
     judgments_query,
@@ -50,6 +51,7 @@ def source_of(
     by: By = (),
     sources: ItemSources | None = None,
     weights: RaterWeights | None = None,
+    groups: RaterGroups | None = None,
     *,
     held: bool = False,
 ) -> Source:
@@ -67,7 +69,7 @@ def source_of(
     frame = query.select(wanted).collect()
     if len(frame) > AT_HAND and not held:
         return Streamed.of(query, columns, scales)
-    return Encoded.of(query, frame, columns, scales, sources, weights)
+    return Encoded.of(query, frame, columns, scales, sources, weights, groups)
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def source_groups(source: Source, sums: dict[Key, Sums], *, paired: bool) -> Ite
 def source_for(data: Judgments, by: By, how: Bootstrap) -> Source:
     """The table in the form that an interval needs: over raters and over sources, and with weights, it is held."""
     held = how.ci in ("raters", "both") or how.sources is not None or how.weights is not None
-    return source_of(data, by, how.item_sources, how.rater_weights, held=held)
+    return source_of(data, by, how.item_sources, how.rater_weights, how.groups, held=held)
 
 
 def counted_groups(

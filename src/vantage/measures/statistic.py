@@ -74,7 +74,8 @@ def statistic(
 
         @wraps(rows)
         def function(data: Judgments, *, by: By = (), **options: Any) -> pl.DataFrame:
-            how = Bootstrap(**{key: options[key] for key in WeightedIntervalOptions.__annotations__}, over=OVER)
+            asked = {*WeightedIntervalOptions.__annotations__, "groups"} & options.keys()
+            how = Bootstrap(**{key: options[key] for key in asked}, over=OVER)
             result: list[dict[str, Any]] = []
             for group, chosen in counted_groups(data, by, how, paired=least > 1):
                 if not group.counts.units:

@@ -26,6 +26,7 @@ from vantage.measures.ratings import (
     Ints,
     ItemSources,
     Key,
+    RaterGroups,
     RaterWeights,
     left_out_of,
     not_finite,
@@ -53,30 +54,37 @@ class Coded:
     """The question of each answer, where there are several."""
     source: Ints | None = None
     """The source of each answer's item, where items were drawn from sources."""
+    group: Ints | None = None
+    """The group of each answer's rater, where raters were drawn in groups."""
     who: Ints | None = None
     """The place of each answer's rater among those with weights, where they have some."""
     weights: RaterWeights | None = None
 
     def rows(self, chosen: Any) -> Coded:
         """Some of the answers, their units numbered anew."""
-        optional = (self.item, self.question, self.source, self.who)
-        item, question, source, who = (None if codes is None else codes[chosen] for codes in optional)
+        optional = (self.item, self.question, self.source, self.group, self.who)
+        item, question, source, group, who = (None if codes is None else codes[chosen] for codes in optional)
         unit, value, rater = dense(self.unit[chosen])[0], self.value[chosen], self.rater[chosen]
-        return Coded(unit, value, rater, item, question, source, who, self.weights)
+        return Coded(unit, value, rater, item, question, source, group, who, self.weights)
+
+    @property
+    def drawn(self) -> Ints:
+        """What each answer's rater was drawn as: the rater, or the group of raters."""
+        return self.rater if self.group is None else self.group
 
     @property
     def several(self) -> int:
-        """How many raters judged several items."""
-        item = self.unit if self.item is None else self.item
-        first = np.zeros(int(self.rater.max(initial=-1)) + 1, dtype=np.int64)
-        first[self.rater] = item
-        return int(np.count_nonzero(np.bincount(self.rater[item != first[self.rater]])))
+        """How many raters, or groups of raters, judged several items."""
+        item, drawn = self.unit if self.item is None else self.item, self.drawn
+        first = np.zeros(int(drawn.max(initial=-1)) + 1, dtype=np.int64)
+        first[drawn] = item
+        return int(np.count_nonzero(np.bincount(drawn[item != first[drawn]])))
 
     def answers(self, values: Floats, ranks: Floats | None = None) -> Answers:
         """The answers by rater and unit; `values` are the group's own, or `ranks` in their place."""
         clusters = self.item if self.source is None else self.source
         cluster = None if clusters is None else dense(clusters)[0]
-        answers = Answers(self.unit, dense(self.rater)[0], positions(self.value, values), values, cluster, ranks)
+        answers = Answers(self.unit, dense(self.drawn)[0], positions(self.value, values), values, cluster, ranks)
         if self.weights is None or self.who is None:
             return answers
         return replace(answers, weight=self.weights.values[self.who], weights=self.weights, who=self.who)
@@ -170,6 +178,7 @@ class Encoded(_Table):
         scales: dict[str, Scale],
         sources: ItemSources | None = None,
         weights: RaterWeights | None = None,
+        groups: RaterGroups | None = None,
     ) -> Encoded:
         """The groups of a frame; `query` tells the same rows with their status."""
         unanswered: dict[Key, dict[str, int]] = {}
@@ -189,8 +198,9 @@ class Encoded(_Table):
         question, questions = _questions(frame) if scales else (None, [])
         source = None if sources is None else sources.codes(frame["item"])
         who = None if weights is None else weights.codes(frame["rater"])
+        group = None if groups is None else groups.codes(frame["rater"])
         rater, items = numbered(frame["rater"])[0], None if unit is item else item
-        part = Coded(unit, value, rater, items, question, source, who, weights)
+        part = Coded(unit, value, rater, items, question, source, group, who, weights)
         parts = _split(part, frame, by)
         return cls(by, distinct(value), unanswered, scales, questions, parts)
 

@@ -394,16 +394,20 @@ def goal_of(
         between = "raters" if name == "groups" else "items"
         return difference_power(variances, layout, delta or 0.0, settings.confidence, between=between, exact=exact)
 
-    def value(layout: StudyLayout) -> float:
-        return float(values(components.row, layout)[0])
+    # A reliability is of items and raters, however they were drawn.
+    more = np.zeros(3) if compared is None or name == "reliability" else compared.drawn_together
+    assumes += [] if compared is None or name == "reliability" else compared.said_together
 
-    draws = None if compared is None else partial(values, compared.draws[:DRAWS], error=error, exact=False)
+    def value(layout: StudyLayout) -> float:
+        return float(values(components.row + more, layout)[0])
+
+    draws = None if compared is None else partial(values, compared.draws[:DRAWS] + more, error=error, exact=False)
     return PlanGoal(name, aim, value, assumes, draws, least=2 if name == "groups" else 1)
 
 
 def _errors(pilot: Pilot, seed: int) -> Floats:
     """How far a pilot's mean may lie from the true one: draws that go with those of its components."""
-    variance, freedom = mean_variance(pilot.components.row, pilot.layout)
+    variance, freedom = mean_variance(pilot.components.row + pilot.drawn_together, pilot.layout)
     scale = float(np.sqrt(variance[0]))
     return scale * np.random.default_rng(seed).standard_t(float(max(freedom[0], 1.0)), min(DRAWS, len(pilot.draws)))
 
@@ -414,6 +418,7 @@ def _alpha(aim: float, settings: GoalSettings, pilot: Pilot | None, model: Ratin
     if pilot is None:
         return PlanGoal("alpha", aim, lambda layout: simulated.width(layout, settings.confidence), assumes, least=2)
     assumes[-1] += ", as variable as those of the pilot"
+    assumes += pilot.said_together
     over_items, over_raters, noise = pilot.alpha_variances
     variance = simulated.measured(pilot.layout, over_items, over_raters, noise)
     # A variance of n units is known to a χ² of n − 1 degrees of freedom.

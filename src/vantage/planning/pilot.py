@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -18,11 +18,15 @@ from vantage.measures import (
     Answers,
     Counts,
     Floats,
+    Ints,
+    ItemSources,
     Judgments,
     Part,
+    RaterGroups,
     VarianceDesign,
     alpha,
     canonical,
+    drawn_raters,
     has_column,
     level_of,
     selected,
@@ -30,6 +34,7 @@ from vantage.measures import (
     spread_of,
     variance_draws,
 )
+from vantage.measures import coefficient as correlation
 from vantage.measures.agreement.alpha import coefficient, difference
 from vantage.measures.codes import positions
 from vantage.measures.counts import FEW
@@ -54,6 +59,10 @@ class Pilot:
     codes: Floats
     unordered: bool
     """Whether there are more than two options without an order."""
+    sources: ItemSources | None = None
+    """Which items were drawn together, as the design of the corpus says."""
+    groups: RaterGroups | None = None
+    """Which raters were."""
 
     @classmethod
     def of(cls, data: Judgments, question: str | None, level: Level | None) -> Pilot:
@@ -77,7 +86,10 @@ class Pilot:
             to_share = (pl.col("value") == codes[1]).cast(pl.Float64)
             answers, others = answers.with_columns(to_share), others.with_columns(to_share)
             codes = np.array([0.0, 1.0])
-        pilot = cls(answers, others, used, codes, used == "nominal" and len(codes) > 2)
+        design = getattr(people, "design", None)
+        sources = ItemSources.of(people, design.sources) if design and design.sources else None
+        groups = RaterGroups.of(people, design.groups) if design and design.groups else None
+        pilot = cls(answers, others, used, codes, used == "nominal" and len(codes) > 2, sources, groups)
         pilot._check()
         return pilot
 
@@ -105,6 +117,33 @@ class Pilot:
         return variance_draws(self.design)
 
     @cached_property
+    def drawn_together(self) -> Floats:
+        """What a mean varies by more, since items come in sources and raters in groups: added to the three variances.
+
+        Of m items from a source that vary by σ² between sources, an item is worth 1/m of that more (Kish 1965).
+        """
+        more = np.zeros(3)
+        value = pl.col("value")
+        apart = self.answers.select("rater", left=value - value.mean().over(UNIT))
+        if self.sources is not None:
+            items = self.answers.group_by("item").agg(value.mean())
+            more[0] = _between(self.sources.codes(items["item"]), items["value"].to_numpy())
+        if self.groups is not None:
+            raters = apart.group_by("rater").agg(pl.col("left").mean())
+            more[1] = _between(self.groups.codes(raters["rater"]), raters["left"].to_numpy())
+        return more
+
+    @property
+    def said_together(self) -> list[str]:
+        """What a plan assumes of sources and groups, in words."""
+        said = []
+        for units, whole, drawn in (("items", "sources", self.sources), ("raters", "groups", self.groups)):
+            if drawn is not None:
+                each = self.answers[units[:-1]].n_unique() / len(np.unique(drawn.codes(self.answers[units[:-1]])))
+                said.append(f"{units} come in {whole} ({drawn.column}) of about {each:.3g}, as in the pilot")
+        return said
+
+    @cached_property
     def model(self) -> RatingModel:
         """The model of ratings with the frequencies and components of the pilot."""
         value = self.answers["value"].to_numpy()
@@ -119,16 +158,24 @@ class Pilot:
 
     @cached_property
     def alpha_variances(self) -> tuple[float, float | None, float]:
-        """The variance of alpha over items, over raters (null with fewer than ten), and that of the noise in both."""
-        row = alpha(self.answers, level=self.level, ci="items", resamples=500, kinds="all").row(0, named=True)
+        """The variance of alpha over items, over raters (null with fewer than four), and that of the noise in both.
+
+        Where items come from sources and raters from groups it is over these.
+        """
+        known = alpha(self.answers, level=self.level, ci="items", sources=self.sources, kinds="all")
+        row = known.row(0, named=True)
         if row["low"] is None:
             raise InputError(f"alpha is not known: {row['reason']}", remedy="take a larger pilot")
         over_items = ((row["high"] - row["low"]) / (2 * float(ndtri(0.975)))) ** 2
-        if several_items(self.answers) < ENOUGH_RATERS:
+        if several_items(self.answers, self.groups) < ENOUGH_RATERS:
             return over_items, None, 0.0
         values = np.unique(self.answers["value"].to_numpy())
-        ratings = canonical(self.answers).ratings
-        answers = Answers(ratings.unit, ratings.coder, positions(ratings.value, values), values).of_units(2)
+        named = canonical(self.answers)
+        ratings, cluster = named.ratings, None
+        if self.sources is not None:
+            cluster = self.sources.codes(named.units["item"])[ratings.unit]
+        rater = drawn_raters(named.raters, self.groups)[ratings.coder]
+        answers = Answers(ratings.unit, rater, positions(ratings.value, values), values, cluster).of_units(2)
         counts = Counts.of_units(answers.unit, answers.column, values, answers.units, many=len(values) > FEW)
         statistic = coefficient(counts, difference(self.level, values))
         over_raters, over_both = (spread_of(statistic, answers, over) for over in ("raters", "both"))
@@ -149,7 +196,7 @@ class Pilot:
         model, value = means["model"].to_numpy(), means["value"].to_numpy()
         if np.ptp(model) == 0 or np.ptp(value) == 0:
             return 0.0
-        squared = float(np.corrcoef(model, value)[0, 1]) ** 2
+        squared = correlation(model, value, "pearson") ** 2
         adjusted = 1 - (1 - squared) * (len(means) - 1) / (len(means) - 2)
         return max(adjusted, 0.0) * float(value.var(ddof=1))
 
@@ -178,7 +225,8 @@ class Pilot:
         frame = frame.with_columns((pl.col("first") - pl.col("second")).alias("value")).drop("first", "second")
         if frame.is_empty():
             raise InputError(f"no item was judged by people and by {' and '.join(pair)}", remedy="rate the same items")
-        as_items = Pilot(frame, self.others.clear(), "interval", np.unique(frame["value"].to_numpy()), unordered=False)
+        values = np.unique(frame["value"].to_numpy())
+        as_items = replace(self, answers=frame, others=self.others.clear(), level="interval", codes=values)
         as_items._check()
         return as_items, float(frame["value"].mean()), (pair[0], pair[1])  # type: ignore[arg-type]
 
@@ -192,7 +240,7 @@ class Pilot:
     def _check(self) -> None:
         """Whether components can be estimated, and how large a pilot it takes if not."""
         twice = self.answers.group_by(UNIT).agg(pl.col("rater").n_unique().alias("n")).filter(pl.col("n") > 1)
-        several = several_items(self.answers)
+        several = several_items(self.answers, None)
         if len(twice) < LEAST or several < 3:
             raise InputError(
                 f"the pilot is too small to estimate how much items and raters differ: {len(twice)} items have answers "
@@ -209,6 +257,19 @@ class Pilot:
                 "the pilot cannot tell items from raters, since all raters judged different items",
                 remedy="let raters share items",
             )
+
+
+def _between(code: Ints, mean: Floats) -> float:
+    """The variance between sources, or groups, of unit means, times the other units of the same one."""
+    size = np.bincount(code)
+    size, number, total = size[size > 0], len(np.unique(code)), len(code)
+    if number < 2 or total <= number:
+        return 0.0
+    centre = np.bincount(code, mean) / np.maximum(np.bincount(code), 1)
+    within = float(np.square(mean - centre[code]).sum()) / (total - number)
+    between = float(np.square(centre[code] - mean.mean()).sum()) / (number - 1)
+    each = (total - float(size @ size) / total) / (number - 1)
+    return max((between - within) / each, 0.0) * (total / number - 1)
 
 
 def _asked(data: Judgments, question: str | None) -> Part:

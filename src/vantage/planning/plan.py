@@ -323,8 +323,8 @@ def _powered(pilot: Pilot, chosen: StudyLayout, model_items: int, confidence: fl
     best weight takes r² · M/(M + n) off the variance of the items' means, where r is their correlation with the model's
     answers (PPI++; Angelopoulos, Duchi and Zrnic 2023).
     """
-    parts = pilot.components
-    aim = float(mean_width(parts.row, chosen, confidence, share=parts.share)[0])
+    parts, row = pilot.components, pilot.components.row + pilot.drawn_together
+    aim = float(mean_width(row, chosen, confidence, share=parts.share)[0])
     rows = []
     for rater in pilot.others["rater"].unique().sort().to_list():
         explained = min(pilot.explained(rater), parts.item)
@@ -333,11 +333,11 @@ def _powered(pilot: Pilot, chosen: StudyLayout, model_items: int, confidence: fl
             return explained * model_items / (model_items + layout.items)
 
         def reached(layout: StudyLayout, saved: Callable[[StudyLayout], float] = saved) -> bool:
-            width = mean_width(parts.row, layout, confidence, share=parts.share, saved=saved(layout))
+            width = mean_width(row, layout, confidence, share=parts.share, saved=saved(layout))
             return float(width[0]) <= aim * (1 + 1e-9)
 
         enough = fewest_items(reached, lambda items: replace(chosen, items=items), chosen.items) or chosen
-        plain, with_model = (float(mean_variance(parts.row, chosen, saved=one)[0][0]) for one in (0.0, saved(chosen)))
+        plain, with_model = (float(mean_variance(row, chosen, saved=one)[0][0]) for one in (0.0, saved(chosen)))
         rows.append(
             {
                 "rater": rater,

@@ -30,7 +30,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.measures import Against, Column, Extremes, Fact
+from vantage.measures import Against, Column, Extremes, Fact, speaks_of_raters
 from vantage.measures.presentation import BOUNDS, Rule
 from vantage.report.cells import p_value as show_p
 from vantage.report.ledger import JUDGED, Claim, p_value, quantile, settle
@@ -364,5 +364,5 @@ def _units(row: Row) -> float | None:
     """How many units an interval rests on: by its degrees of freedom, or the fewer ones of what it is over."""
     if row.get("df"):
         return float(row["df"]) + 1
-    raters = [row.get("raters")] if row.get("over") in ("raters", "both") else []
+    raters = [row.get("raters")] if speaks_of_raters(row.get("over")) else []
     return min((one for one in (row.get("units") or row.get("items"), *raters) if one), default=None)

@@ -30,8 +30,8 @@ from vantage.report.sentences import Statement, Words, statement
 _bundled = cache(Document.bundled)
 DIGITS: Final = 9
 """Numbers that are alike in so many digits after the point are the same."""
-OVER: Final = {name: name for name in ("items", "raters", "runs", "texts", "users")} | {"both": "items and raters"}
-"""What an interval is over, in words."""
+OVER: Final = ("items", "raters", "sources", "groups", "runs", "texts", "users")
+"""What an interval can be over; "both" are items and raters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +208,24 @@ def interval_words(frame: pl.DataFrame, options: Mapping[str, Any]) -> str:
     """The words on intervals in a caption; nothing where a result has none."""
     if "low" not in frame.columns or frame["low"].null_count() == len(frame):
         return ""
-    named = [OVER[one] for one in _targets(frame, options) if one in OVER]
+    named = [words for one in _targets(frame, options) if (words := over_words(one, options))]
     words = f", with {100 * options.get('confidence', 0.95):g} % intervals"
     words += f" over {named[0]}" if len(named) == 1 else f" (over {' or '.join(named)}: see each row)" if named else ""
     once = only_reason(frame)
     return words + (once.removeprefix("the interval is over items").removeprefix(" and raters") if once else "")
+
+
+def over_words(over: Any, options: Mapping[str, Any]) -> str:
+    """What an interval is over, in words, with the columns of the design that say what was drawn together.
+
+    >>> over_words("both", {}), over_words("sources and groups", {"sources": "thread", "groups": "team"})
+    ('items and raters', 'sources (thread) and groups of raters (team)')
+    """
+    units = "items and raters" if over == "both" else str(over)
+    if not {*units.split(" and ")} <= {*OVER}:
+        return ""
+    named = {"sources": f"sources ({options.get('sources')})", "groups": f"groups of raters ({options.get('groups')})"}
+    return " and ".join(named.get(one, one) for one in units.split(" and "))
 
 
 def _targets(frame: pl.DataFrame, options: Mapping[str, Any]) -> list[Any]:

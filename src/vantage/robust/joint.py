@@ -50,9 +50,9 @@ class Blocks:
         """
         held = held or corpus
         raters = between is not None and between in corpus.raters.columns and between not in corpus.items.columns
-        sources = None if raters else corpus.design.sources
+        together = corpus.design.groups if raters else corpus.design.sources
         key, table = ("rater", corpus.raters) if raters else ("item", corpus.items)
-        column, unit = (sources, "sources") if sources else (key, f"{key}s")
+        column, unit = (together, "groups" if raters else "sources") if together else (key, f"{key}s")
         table = table.filter(pl.col(key).is_in(corpus.judgments[key].unique().implode()))
         apart = between in table.columns and table.group_by(column).agg(pl.col(str(between)).n_unique())[between].max()
         strata = [str(between)] if apart == 1 else []
@@ -61,7 +61,7 @@ class Blocks:
         units = table.with_columns(claimed).select(column, *strata, "__claimed").unique().sort(column, *strata)
         enough = units.filter("__claimed")
         sizes = enough.group_by(strata).len()["len"].to_list() if strata else [len(enough)]
-        number = min(MOST_BLOCKS, min(sizes, default=0) // (EACH if unit != "sources" else 1))
+        number = min(MOST_BLOCKS, min(sizes, default=0) // (1 if together else EACH))
         if number < FEWEST_BLOCKS:
             return cls(held, unit, 0)
         shuffled = units[np.random.default_rng(seed).permutation(len(units)).tolist()]

@@ -336,12 +336,15 @@ def _whose(offer: Offer) -> Alternatives:
 
 
 def _left_out(offer: Offer) -> Alternatives:
-    """One source, one rater of a few, or one block of raters is left out in turn."""
-    sources, raters = offer.part.design.sources, offer.judgments["rater"].unique().sort().to_list()
+    """One source, one declared group of raters, one rater of a few, or one block of raters is left out in turn."""
+    design, raters = offer.part.design, offer.judgments["rater"].unique().sort().to_list()
+    sources, drawn = design.sources, None if design.groups is None else offer.part.values_of(design.groups)
     groups = []
     if sources is not None and 2 < len(values := offer.part.values_of(sources)) <= 2 * MANY:
         groups = [(f"without {one}", sources, [one]) for one in values]
-    if 2 < len(raters) <= BLOCKS and "rater" not in offer.taken:
+    if drawn is not None:
+        groups += [(f"without {one}", str(design.groups), [one]) for one in drawn if 2 < len(drawn) <= 2 * MANY]
+    elif 2 < len(raters) <= BLOCKS and "rater" not in offer.taken:
         groups += [(f"without {one}", "rater", [one]) for one in raters]
     elif len(raters) > BLOCKS:
         groups += [(f"without raters {k + 1} of {BLOCKS}", "rater", raters[k::BLOCKS]) for k in range(BLOCKS)]

@@ -16,7 +16,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.measures import find
+from vantage.measures import find, speaks_of_raters
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.report import answers_of, shares_of
@@ -157,8 +157,8 @@ def _said(tested: dict[str, Any], claim: Claim, label: str, means: Sequence[floa
             said = f"On average, the answers of {one} and {other} differ by {minus(f'{apart:+.2f} points')}"
     if claim.p is None:
         return f"{said}, which is not tested: {tested['reason']}."
-    units = counted(tested["units"], "rater" if tested["unit"] == "rater" else "item")
-    units += "" if tested["over"] in ("both", "raters") else ", about these raters alone"
+    units = counted(tested["units"], "rater" if tested["unit"] in ("rater", "group") else "item")
+    units += "" if speaks_of_raters(tested["over"]) else ", about these raters alone"
     seen = "" if claim.claims or claim.seen is None else f"; a difference of {claim.seen:.2f} would have been seen"
     alike = "" if claim.claims else "; the two cannot be told apart"
     return f"{said}{alike} (p {'' if tested['p'] < 0.001 else '= '}{p_value(tested['p'])}, {units}{seen})."

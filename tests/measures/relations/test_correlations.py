@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vantage.measures.relations import correlations
-from vantage.measures.relations.correlations import CORRELATIONS, coefficient, p_value, weighted_correlation
+from vantage.measures.relations.correlations import (
+    CORRELATIONS,
+    coefficient,
+    p_value,
+    pearson_of_sums,
+    pearson_rows,
+    weighted_correlation,
+)
 
 PEERS: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 
@@ -59,3 +66,15 @@ def test_a_column_that_does_not_vary_has_no_correlation(method: Any) -> None:
     for constant in (0.1, 1e6 + 0.1, -3.3):
         assert np.isnan(coefficient(np.full(3, constant), np.array([1.0, 2.0, 4.0]), method))
     assert np.isclose(coefficient(1e6 + np.array([0.0, 0.01, 0.03]), np.array([0.0, 1.0, 3.0]), method), 1.0)
+
+
+def test_sums_give_the_same_correlation_as_rows() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 4, 9))
+    sums = [side.sum(axis=1) for side in (x, y, x * x, y * y, x * y)]
+    assert pearson_of_sums(9, *sums) == pytest.approx(pearson_rows(x, y, (0.0, 0.0)), abs=1e-12)
+    assert pearson_rows(x, y, (0.0, 0.0))[0] == pytest.approx(stats.pearsonr(x[0], y[0]).statistic, abs=1e-12)
+    # Each side must vary by more than what is negligible for it.
+    for negligible, known in (((0.5, 0.5), True), ((2.0, 0.5), False), ((0.5, 2.0), False)):
+        given = pearson_rows(x[:1] / x[:1].std(), y[:1] / y[:1].std(), negligible)
+        assert np.isfinite(given).tolist() == [known]

@@ -14,8 +14,9 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from vantage import Corpus, InputError, Instrument, Scale
+from vantage.measures.relations.correlations import pearson_rows, rounding_error
 from vantage.measures.variance import split_half as module
-from vantage.measures.variance.split_half import pearson_rows, rounding_error, split_half, whole_test
+from vantage.measures.variance.split_half import split_half, whole_test
 
 ITEMS = {"a": [1, 2, 2], "b": [3, 5, 4, 5], "c": [2, 2], "d": [5, 4, 5, 3, 4], "e": [1, 2]}
 
@@ -253,8 +254,8 @@ def test_row_correlations_and_ranks_are_those_of_scipy(a: Any, b: Any) -> None:
     for first, second, ours, ranked in zip(
         a,
         b,
-        pearson_rows(a, b, negligible),
-        pearson_rows(module._ranks(a), module._ranks(b), negligible),
+        pearson_rows(a, b, (negligible, negligible)),
+        pearson_rows(module._ranks(a), module._ranks(b), (negligible, negligible)),
         strict=True,
     ):
         expected = coefficient(first.tolist(), second.tolist(), "pearson")

@@ -204,7 +204,7 @@ def _rows(part: Part, how: Bootstrap) -> list[dict[str, Any]]:
     if isinstance(one_way, Variance) and (two_way is None or (drawn and isinstance(two_way, Variance))):
         gaps = IntraclassVariances.of(answered, one_way.k, ci, seed)
     note, about = part.note, part.counts
-    because = how.modelled(several_items(answered)).because
+    because = how.modelled(several_items(answered, None)).because
     rows = []
     for name in FORMS:
         form, averaged = int(name[4]), name[6] == "k"

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts
-from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions, WeightedIntervalOptions
+from vantage.measures.intervals import (
+    OVER,
+    SHARES,
+    Bootstrap,
+    IntervalOptions,
+    WeightedIntervalOptions,
+    speaks_of_raters,
+)
 from vantage.measures.kernel import Statistic
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import ALONE, By, Floats, Judgments
@@ -161,7 +168,7 @@ def unanimity(
             unanimous = int(counts.multiplicity[_alike(counts, wanted)].sum())
             row = {**part.row, "on": name, "unanimous": unanimous, "share": unanimous / everyone if everyone else None}
             row |= group.estimated(Statistic(partial(_alike, wanted=wanted), limits=SHARES, least=2), how)
-            unsure = few and row.get("over") not in (None, "items", "sources")
+            unsure = few and speaks_of_raters(row.get("over"))
             rows.append(row | ({"reason": TOO_LONG} if unsure else {}))
     return table(rows, by)
 

@@ -27,10 +27,11 @@ from vantage.measures.rater_variance import (
     FEW_RATERS,
     LEFT_OUT_OF_PAIRS,
     item_weights,
-    left_out_together,
+    raters_together,
     several_items,
 )
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Named, canonical
+from vantage.measures.relations.correlations import pearson_of_sums
 from vantage.measures.resampling import Resampling, Statistics, leave_out
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def _meetings(first: Ints, second: Ints, q: int) -> tuple[Ints, Ints]:
 
 def _averaged(part: Part, weights: Weights | None, how: Resampling) -> dict[str, Any]:
     """The mean over pairs; without an interval, unless asked for, where pairs share so few items that it is wrong."""
-    careful, how = how.ci == "auto", how.chosen(several_items(part.answered))
+    careful, how = how.ci == "auto", how.chosen(several_items(part.answered, how.groups))
     part = part.paired()
     row = {**part.key, "pairs": 0, "pairs_undefined": 0, **part.counts}
     if weights is not None and len(part.answered) and part.scale() is not None:
@@ -258,8 +259,9 @@ def _averaged(part: Part, weights: Weights | None, how: Resampling) -> dict[str,
         return np.concatenate([_mean(of_pairs(np.ascontiguousarray(rows.T))) for rows in blocks])[:, None]
 
     def without() -> list[Statistics]:
-        rater, raters = dense(pairs.raters)
-        group = left_out_together(raters, np.random.default_rng(how.seed), LEFT_OUT_OF_PAIRS)[rater]
+        present, rater = np.unique(pairs.raters, return_inverse=True)
+        names = pl.Series("rater", [named.raters[one] for one in present.tolist()])
+        group = raters_together(names, how, LEFT_OUT_OF_PAIRS)[rater.reshape(pairs.raters.shape)]
         numbers = range(int(group.max()) + 1)
         kappa = of_pairs(item_weights(units, len(numbers), how.seed).T)
 
@@ -359,10 +361,8 @@ def _correlation(pairs: Pairs, x: Floats, y: Floats, on: Floats) -> Floats:
     total = np.maximum(pairs.sums(np.ones(len(on)), on), 1)
     x = x - (pairs.sums(x, on) / total)[pairs.pair]
     y = y - (pairs.sums(y, on) / total)[pairs.pair]
-    spread = pairs.sums(x * x, on) * pairs.sums(y * y, on)
-    result = np.full(pairs.count, np.nan)
-    np.divide(pairs.sums(x * y, on), np.sqrt(spread), out=result, where=spread > 1e-18)
-    return result
+    squares = (pairs.sums(one * other, on) for one, other in ((x, x), (y, y), (x, y)))
+    return pearson_of_sums(total, 0.0, 0.0, *squares, least=(1e-9, 1e-9))
 
 
 def _ranks(pair: Ints, side: Ints, order: Ints, on: Floats) -> Floats:

@@ -19,6 +19,7 @@ from vantage.measures.aggregation.balanced import SUFFIX
 from vantage.measures.codes import encode
 from vantage.measures.parts import counts
 from vantage.measures.ratings import UNIT, Floats, Ints, Judgments, by_columns, has_column, judgments_frame, scales_of
+from vantage.measures.relations.correlations import coefficient
 from vantage.presentations import FACTORS, Presentation
 from vantage.scales import Scale, show_code
 
@@ -246,4 +247,4 @@ def falling(order: str | None, seen: str | None = None) -> float:
     if order in ("up", "down"):
         return -0.5 if order == "up" else 0.5
     places = np.array([float(place) for place in seen.split(".")]) if order == "random" and seen else np.empty(0)
-    return -0.5 * float(np.corrcoef(places, np.arange(len(places)))[0, 1]) if len(places) > 1 else 0.0
+    return -0.5 * coefficient(places, np.arange(len(places), dtype=np.float64), "pearson") if len(places) > 1 else 0.0

@@ -26,9 +26,9 @@ from vantage.measures.intervals import CORRELATIONS, OVER, Bounds, Over, percent
 from vantage.measures.parts import Part, counts, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, left_out_together, several_items
-from vantage.measures.ratings import By, Floats, Ints, Judgments, by_columns
+from vantage.measures.ratings import By, Floats, Ints, Judgments, RaterGroups, by_columns
+from vantage.measures.relations.correlations import pearson_rows
 from vantage.measures.resampling import Resampling, Statistics, item_codes
-from vantage.measures.variance.split_half import pearson_rows
 from vantage.notebook import to_polars
 
 Scoring: TypeAlias = Literal["counts", "bradley-terry"]
@@ -51,6 +51,7 @@ class Comparisons:
     unit: Ints
     units: int
     rater: Ints
+    """Who judged; raters who were drawn in a group share a number."""
 
     def kept(self, mask: Any) -> Comparisons:
         """Some of the judgments, of the same tuples and members."""
@@ -154,7 +155,9 @@ def choix() -> Any:
         ) from None
 
 
-def compared(data: Judgments, by: By, worst: str) -> Iterator[tuple[dict[str, Any], Comparisons]]:
+def compared(
+    data: Judgments, by: By, worst: str, groups: RaterGroups | None = None
+) -> Iterator[tuple[dict[str, Any], Comparisons]]:
     """The comparisons of each group and question in turn, with the columns of a result row that are known already."""
     columns, places = by_columns(by), _places(data)
     if "question" in columns:
@@ -166,7 +169,7 @@ def compared(data: Judgments, by: By, worst: str) -> Iterator[tuple[dict[str, An
         own = pairs or {one: worst for one in every if worst in every and one != worst}
         for question in every:
             if question not in own.values():
-                yield _comparisons(part, places, question, own.get(question))
+                yield _comparisons(part, places, question, own.get(question), groups)
 
 
 def _places(data: Any) -> list[str]:
@@ -182,7 +185,7 @@ def _places(data: Any) -> list[str]:
 
 
 def _comparisons(
-    part: Part, places: Sequence[str], question: str, worst: str | None
+    part: Part, places: Sequence[str], question: str, worst: str | None, groups: RaterGroups | None
 ) -> tuple[dict[str, Any], Comparisons]:
     asked = part.frame.filter(pl.col("question").is_in([question, worst]))
     answered = asked.filter(pl.col("value").is_not_null())
@@ -202,7 +205,8 @@ def _comparisons(
                 f"question '{question}' has an answer that is not a position from 1 to {len(places)}",
                 remedy="code the first member of a tuple as 1, the second as 2 …",
             )
-    (unit, units), (rater, _) = (item_codes(used[column]) for column in ("item", "rater"))
+    unit, units = item_codes(used["item"])
+    rater = item_codes(used["rater"])[0] if groups is None else groups.codes(used["rater"])
     row = {**part.key, "question": question, **counts(used, asked, incomplete=incomplete)}
     return row, Comparisons(tuple(names), member.reshape(len(used), -1), best, worse, unit, units, rater)
 
@@ -244,6 +248,7 @@ def scaling(
     resamples: int = 200,
     confidence: float = 0.95,
     seed: int = 0,
+    groups: RaterGroups | None = None,
 ) -> pl.DataFrame:
     """The score of every member of the judged tuples: by counts, or as its Bradley–Terry strength.
 
@@ -271,10 +276,10 @@ def scaling(
         raise InputError(f"prior {prior} is not above 0", remedy="use 0.5")
     if splits < 1:
         raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
-    bootstrap = Resampling(ci, resamples=resamples, confidence=confidence, seed=seed, over=OVER)
+    bootstrap = Resampling(ci, resamples=resamples, confidence=confidence, seed=seed, groups=groups, over=OVER)
     rows: list[dict[str, Any]] = []
-    for row, made in compared(data, by, worst):
-        how = bootstrap.chosen(several_items(pl.DataFrame({"rater": made.rater, "item": made.unit})))
+    for row, made in compared(data, by, worst, groups):
+        how = bootstrap.chosen(several_items(pl.DataFrame({"rater": made.rater, "item": made.unit}), None))
         given = (
             _reliability(made, method, prior, splits, how) if show == "reliability" else made.scores(method, prior, how)
         )
@@ -328,7 +333,7 @@ class SplitScores:
             sides = [self.made.kept(half == side).statistics(self.method, self.prior)(weight) for side in (0, 1)]
             both = np.asarray(np.isfinite(sides).all(axis=0))
             first, second = (np.where(both, side, 0.0) for side in sides)
-            values = pearson_rows(first, second, 1e-24, both.astype(np.float64))
+            values = pearson_rows(first, second, (1e-24, 1e-24), both.astype(np.float64))
             columns.append(np.where(both.sum(axis=1) > 2, values, np.nan))
         return np.column_stack(columns)
 

@@ -13,7 +13,16 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, quotient
-from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, Limits, MeanWithin, WeightedIntervalOptions
+from vantage.measures.intervals import (
+    LIMITS,
+    OVER,
+    SHARES,
+    Bootstrap,
+    Limits,
+    MeanWithin,
+    WeightedIntervalOptions,
+    speaks_of_raters,
+)
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import (
     DISJOINT,
@@ -137,10 +146,7 @@ class NumberedAnswers:
             return None
         if answered.group_by(UNIT).agg(pl.col("__side").n_unique())["__side"].max() == 1:
             return DISJOINT
-        if (
-            over in ("raters", "both")
-            and answered.group_by("__side").agg(pl.col("rater").n_unique())["rater"].min() == 1
-        ):
+        if speaks_of_raters(over) and answered.group_by("__side").agg(pl.col("rater").n_unique())["rater"].min() == 1:
             return FEW_RATERS
         return THESE_RATERS if over == "items" and not asked else None
 

@@ -15,15 +15,25 @@ from scipy.special import chdtrc
 from vantage.corpora import TraitScale
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Contrast, blocks
+from vantage.measures.intervals import Contrast, blocks, over_units
 from vantage.measures.models.crossed import Crossed
 from vantage.measures.models.cumulative import Cumulative, CumulativeFit
 from vantage.measures.models.gaussian import Gaussian, GaussianFit
 from vantage.measures.models.terms import KIND, Prepared, Term, prepare
-from vantage.measures.multiplicity import Flags, permutation_p
+from vantage.measures.multiplicity import Flags, dealt_anew, permutation_p
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import SAMPLED, By, Floats, Ints, ItemSources, Judgments, has_column, on_repeats
+from vantage.measures.ratings import (
+    SAMPLED,
+    By,
+    Floats,
+    Ints,
+    ItemSources,
+    Judgments,
+    RaterGroups,
+    has_column,
+    on_repeats,
+)
 from vantage.measures.relations.groups import GroupAnalysis, trait_scales
 from vantage.scales import show_code
 
@@ -31,6 +41,8 @@ Family: TypeAlias = Literal["auto", "gaussian", "ordinal", "binary"]
 Show: TypeAlias = Literal["effects", "variance", "raters", "items", "interactions"]
 MANY_POINTS: Final = 20
 """A scale of more points has no cumulative model: each of its thresholds would be a parameter."""
+SOURCE: Final = "source"
+GROUP: Final = "group"
 FEW_RATERS: Final = 5
 """With fewer raters there is no permutation test."""
 
@@ -78,6 +90,7 @@ def explain(
     sources: ItemSources | str | None = None,
     confidence: float = 0.95,
     seed: int = 0,
+    groups: RaterGroups | None = None,
 ) -> pl.DataFrame:
     """Which traits, kinds of raters and conditions explain the answers: a mixed model with crossed items and raters.
 
@@ -107,12 +120,13 @@ def explain(
         if scale is None or len(scale.codes) != 2:
             check_level(scale, chosen.frame, "a model of ratings")
         ready = prepare(chosen.answered, columns, wanted, dict(base or {}), scales, kinds=kinds)
+        ready = replace(ready, codes={**ready.codes, **_drawn_together(ready, sources, groups)})
         model = Explanation(ready, _family(family, ready))
         based_on = counts(ready.frame, chosen.frame, **ready.left_out)
         based_on["note"] = on_repeats(ready.frame, SAMPLED)
         how = _How(confidence, permutations, seed)
         if show == "effects" and model.family == "gaussian":
-            given = _Given(chosen.frame, columns, scales, dict(base or {}), sources)
+            given = _Given(chosen.frame, columns, scales, dict(base or {}), sources, groups)
             terms = (term_rows(term, ready, given, confidence) for term in ready.terms)
             made = [*model.mean(how), *(row for rows_of_term in terms for row in rows_of_term)]
         else:
@@ -120,6 +134,17 @@ def explain(
             made = tables[show](how) if show in tables else model.levels(show, how)
         rows += [{**part.key, **based_on, **row, "family": model.family} for row in made]
     return table(rows, names(by))
+
+
+def _drawn_together(ready: Prepared, sources: ItemSources | str | None, groups: RaterGroups | None) -> dict[str, Ints]:
+    """The random effects of sources of items and of groups of raters, where the design has several."""
+    terms = {term.name for term in ready.terms}
+    codes: dict[str, Ints] = {}
+    if isinstance(sources, ItemSources) and sources.column not in terms:
+        codes[SOURCE] = sources.codes(ready.frame["item"])
+    if groups is not None and groups.column not in terms:
+        codes[GROUP] = np.where(ready.codes["rater"] < 0, -1, groups.codes(ready.frame["rater"]))
+    return {name: code for name, code in codes.items() if len(np.unique(code[code >= 0])) > 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +156,12 @@ class _Given:
     scales: Mapping[str, TraitScale]
     base: Mapping[str, str]
     sources: ItemSources | str | None
+    groups: RaterGroups | None
 
 
 def term_rows(term: Term, ready: Prepared, given: _Given, confidence: float) -> list[dict[str, Any]]:
     """The analysis of groups of one term, its clearest difference first."""
-    how: dict[str, Any] = {"sources": given.sources, "confidence": confidence}
+    how: dict[str, Any] = {"sources": given.sources, "groups": given.groups, "confidence": confidence}
     if term.name == KIND:
         asked = ready.frame.with_columns(pl.col("__kind").alias(KIND))
         analysis = GroupAnalysis.of(asked, KIND, TraitScale("nominal"), **how)
@@ -249,7 +275,7 @@ class Explanation:
         for place, (value, se) in enumerate(zip(fit.thresholds, fit.threshold_errors, strict=True)):
             named = {"term": "threshold", "level": f"{codes[place]}|{codes[place + 1]}", "versus": "zero"}
             rows.append({**named, **Contrast(float(value), float(se)).stated(how.confidence), "se": float(se)})
-        people = int(self.ready.codes["rater"].max()) + 1
+        people = int(self.ready.codes.get(GROUP, self.ready.codes["rater"]).max()) + 1
         inside = sum(len(term.columns) for term in self.ready.terms if term.of_raters)
         for term in self.ready.terms:
             freedom = float(max(people - 1 - inside, 1)) if term.of_raters else np.inf
@@ -275,7 +301,12 @@ class Explanation:
         """A linear combination of the fixed effects, with its interval and its p value."""
         se = float(np.sqrt(weights @ self.fit.covariance @ weights))
         contrast = Contrast(float(weights @ self.fit.beta), se, freedom)
-        return {**contrast.stated(how.confidence), "se": se, "over": "both", "p": contrast.p}
+        return {**contrast.stated(how.confidence), "se": se, "over": self._over, "p": contrast.p}
+
+    @property
+    def _over(self) -> str:
+        """What intervals are over."""
+        return over_units("both", self.ready.codes.get(SOURCE), self.ready.codes.get(GROUP))
 
     def _joint(self, term: Term, means: Floats, covariance: Floats, freedom: float, how: _How) -> dict[str, Any]:
         """The tests of a term, and the largest difference between two of its levels in points of the scale."""
@@ -330,11 +361,16 @@ class Explanation:
         weight = information / (1 + variance * information)
         score = score - weight * score.sum() / weight.sum()
         values = term.code[there][first] if term.number is None else term.number[there][first]
+        drawn = self.ready.codes[GROUP][there][first] if GROUP in self.ready.codes else None
         rng = np.random.default_rng(how.seed)
         observed = _between(score, weight, values[None], term.number is None)[0]
 
         def beyond(many: int) -> Flags:
-            orders = (np.argsort(rng.random((rows, len(people))), axis=1) for rows in blocks(len(people), many))
+            sizes = blocks(len(people), many)
+            if drawn is None:
+                orders = (np.argsort(rng.random((rows, len(people))), axis=1) for rows in sizes)
+            else:
+                orders = (np.stack([dealt_anew(values, drawn, rng) for _ in range(rows)]) for rows in sizes)
             moved = [_between(score, weight, values[order], term.number is None) for order in orders]
             return np.asarray(np.concatenate(moved) >= observed * (1 - 1e-9))
 
@@ -353,7 +389,7 @@ class Explanation:
         total, ends = float(sum(fit.variances)), fit.variance_intervals(how.confidence)
         for name, value, (low, high) in zip(component, fit.variances, ends, strict=True):
             size = int(self.ready.codes[name].max()) + 1 if name in self.ready.codes else None
-            row = {"component": name, "estimate": float(value), "low": low, "high": high, "over": "both"}
+            row = {"component": name, "estimate": float(value), "low": low, "high": high, "over": self._over}
             share = float(value / total) if self.family == "gaussian" else None
             row |= {"levels": size, "sd": float(np.sqrt(value)), "share": share}
             rows.append({**row, "log_likelihood": fit.log_likelihood, "reason": reason if apart > 1 else None})

@@ -19,16 +19,17 @@ from scipy.special import expit
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, Contrast, Over, Spread
+from vantage.measures.intervals import OVER, Bootstrap, Contrast, Over, Spread, over_units
 from vantage.measures.kinds import Selection, with_left_out
 from vantage.measures.means.level import code_of, design_weights
+from vantage.measures.models.crossed import level_sums
 from vantage.measures.models.explain import one_question
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.powered.contributions import Sides
 from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, power_tuned, sampling
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.rater_variance import over_raters, several_items, without_raters
-from vantage.measures.ratings import By, Floats, Judgments, by_columns
+from vantage.measures.ratings import By, Floats, Ints, ItemSources, Judgments, RaterGroups, by_columns
 
 Family: TypeAlias = Literal["auto", "linear", "logistic"]
 
@@ -90,8 +91,10 @@ def regress(
     value: float | str | None = None,
     probability: str | None = None,
     ci: Over = "auto",
+    sources: ItemSources | str | None = None,
     confidence: float = 0.95,
     seed: int = 0,
+    groups: RaterGroups | None = None,
 ) -> pl.DataFrame:
     """How judgments depend on columns of the items: linear or logistic regression of each item's mean answer.
 
@@ -112,7 +115,7 @@ def regress(
     """
     options = {
         "on": on, "by": by, "question": question, "family": family, "value": value, "probability": probability,
-        "ci": ci, "confidence": confidence, "seed": seed,
+        "ci": ci, "sources": sources, "confidence": confidence, "seed": seed, "groups": groups,
     }  # fmt: skip
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=_extra(options)):
@@ -130,8 +133,15 @@ def _extra(options: Mapping[str, Any]) -> list[str]:
 def _bootstrap(part: Part, options: Mapping[str, Any]) -> Bootstrap:
     if options["ci"] == "raters":
         raise InputError("a regression over items has no interval over raters alone", remedy="use ci both")
-    how = Bootstrap(options["ci"], confidence=options["confidence"], seed=options["seed"], over=OVER)
-    return how.chosen(several_items(part.answered))
+    how = Bootstrap(
+        options["ci"],
+        confidence=options["confidence"],
+        seed=options["seed"],
+        over=OVER,
+        sources=options["sources"],
+        groups=options.get("groups"),
+    )
+    return how.chosen(several_items(part.answered, how.groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +169,14 @@ class _Regression:
         if dropped := len(every) - len(used):
             about["left_out"] = {**about["left_out"], "without_columns": dropped}
         weight = design_weights(part.answered, used["item"], probability) if probability else np.ones(len(used))
-        loss = Loss(x, used["score"].to_numpy(), weight / weight.mean(), logistic)
+        loss = Loss(x, used["score"].to_numpy(), weight / weight.mean(), logistic, source=self._source(used))
         people, added = loss.fit(), self._raters(part, used["item"], loss, code)
         rows = list(self._rows(about, terms, loss, people, added))
         if said is None or other_x is None:
             return rows
         made = [{**key, "judged_by": "people", **dict.fromkeys(OF_BOTH), **row} for row in rows]
         answers = said["said"].to_numpy()
-        alone = Loss(other_x, answers, np.ones(len(said)), logistic)
+        alone = Loss(other_x, answers, np.ones(len(said)), logistic, source=self._source(said))
         whole = {**about, "items": len(said), "raters": None, "judgments": len(said), "left_out": {}}
         of_model = self._rows(whole, terms, alone, alone.fit(), None)
         made += [{**key, "judged_by": "model", **dict.fromkeys(OF_BOTH), **row} for row in of_model]
@@ -187,6 +197,10 @@ class _Regression:
             more = {"items": len(used) + int(asked.sum()), "reason": joined([row["reason"], warning])}
             made.append({**key, "judged_by": "both", **row, **extra, "labels_gained": labels, **more})
         return made
+
+    def _source(self, items: pl.DataFrame) -> Ints | None:
+        """The source of each item, where items were drawn from sources."""
+        return None if self.how.item_sources is None else self.how.item_sources.codes(items["item"])
 
     def _said(self, part: Part, code: float | None, columns: Sequence[str]) -> pl.DataFrame | None:
         """The model's answer to each item with the columns of the regression; null without a model."""
@@ -215,7 +229,7 @@ class _Regression:
             return None
         order = items.to_frame("item")
         tables = []
-        for rest in without_raters(part.answered, self.how.seed):
+        for rest in without_raters(part.answered, self.how):
             scores = order.join(_scores(rest, code), on="item", how="left", maintain_order="left")["score"]
             there = scores.is_not_null().to_numpy()
             fewer = replace(loss, y=scores.fill_null(0.0).to_numpy(), weight=loss.weight * there)
@@ -230,7 +244,8 @@ class _Regression:
         fit: Fit,
         added: list[Spread | None] | None,
     ) -> Iterator[dict[str, Any]]:
-        left, confidence = max(len(loss.y) - len(terms), 1), self.options["confidence"]
+        units = len(loss.y) if loss.source is None else len(np.unique(loss.source))
+        left, confidence = max(units - len(terms), 1), self.options["confidence"]
         problem = None if np.isfinite(fit.coefficients).all() else SEPARATED if loss.logistic else SINGULAR
         for place, term in enumerate(terms):
             row = {**about, "term": term, "se": None, "p": None, "reason": problem}
@@ -243,7 +258,8 @@ class _Regression:
             contrast = Contrast(float(fit.coefficients[place]), spread.variance**0.5, spread.freedom)
             row |= {"estimate": contrast.estimate, "se": contrast.error, "p": contrast.p}
             if self.how.ci != "none":
-                row |= {**contrast.stated(confidence), "over": "items" if raters is None else "both"}
+                over = over_units("items" if raters is None else "both", self.how.sources, self.how.groups)
+                row |= {**contrast.stated(confidence), "over": over}
                 row |= {"because": self.how.because} if about["raters"] is not None else {}
             yield row
 
@@ -299,6 +315,8 @@ class Loss:
     logistic: bool
     model: tuple[Floats, Floats, Floats] | None = None
     """The model's answers to these items, and the columns of others with its answers to them."""
+    source: Ints | None = None
+    """The source of each of these items, where items were drawn from sources."""
 
     def solved(self, lam: float) -> Floats:
         """The coefficients at which the loss is smallest; NaN where there is no single minimum."""
@@ -369,12 +387,13 @@ class Loss:
         larger = 1 / np.maximum(1 - drawn, 1 / n)
         own = self.weight[:, None] * self.x * (middle - self.y)[:, None]
         if not use or self.model is None:
-            return _Gradients(own, np.zeros_like(own), np.zeros((2, own.shape[1])), _inverse(hessian / n), larger)
+            none = np.zeros((2, own.shape[1]))
+            return _Gradients(own, np.zeros_like(own), none, _inverse(hessian / n), larger, self.source)
         said, other_x, other_said = self.model
         hessian = hessian + curvature(other_x, np.ones(len(other_x)))
         theirs = self.weight[:, None] * self.x * (middle - said)[:, None]
         other = other_x * (mean(other_x) - other_said)[:, None]
-        return _Gradients(own, theirs, other, _inverse(hessian / (n + len(other))), larger)
+        return _Gradients(own, theirs, other, _inverse(hessian / (n + len(other))), larger, self.source)
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,6 +406,7 @@ class _Gradients:
     inverse: Floats
     larger: Floats
     """What the gradients of people's items are multiplied by in variances."""
+    source: Ints | None
 
     @property
     def lam(self) -> float:
@@ -394,10 +414,13 @@ class _Gradients:
         return power_tuned(self.own, self.said, self.other, self.inverse)
 
     def covariance(self, lam: float) -> Floats:
-        """The variances and covariances of the coefficients over items."""
+        """The variances and covariances of the coefficients over items, or over the sources that they come from."""
         n, others = len(self.own), len(self.other)
         mine = (self.own - lam * self.said) * self.larger[:, None]
-        middle = np.cov(mine, rowvar=False) + n / others * np.cov(lam * self.other, rowvar=False)
+        if self.source is not None:
+            mine = level_sums(self.source, mine, int(self.source.max()) + 1)
+        of_mine = len(mine) / n * np.cov(mine, rowvar=False)
+        middle = of_mine + n / others * np.cov(lam * self.other, rowvar=False)
         return np.asarray(self.inverse @ np.atleast_2d(middle) @ self.inverse / n)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError, nearest
-from vantage.measures.intervals import LIMITS, Statistic
+from vantage.measures.intervals import LIMITS, Bootstrap, Statistic
 from vantage.measures.kinds import Selection
 from vantage.measures.parts import Part, constant_within, of_group
 from vantage.measures.rater_variance import without_raters
@@ -252,11 +252,11 @@ Contributions: TypeAlias = Callable[[Part, Mapping[str, Any]], Iterable[Contribu
 
 
 def without_each_rater(
-    part: Part, make: Contributions, options: Mapping[str, Any], contribution: Contribution, seed: int
+    part: Part, make: Contributions, options: Mapping[str, Any], contribution: Contribution, how: Bootstrap
 ) -> list[Statistics]:
     """The measure under weights on items in the table without each rater in turn."""
     tables: list[Statistics] = []
-    for rest in without_raters(part.frame, seed):
+    for rest in without_raters(part.frame, how):
         fewer = make(replace(part, frame=rest), options)
         tables += [c.within(contribution.items).weighted for c in fewer if c.key == contribution.key]
     return tables

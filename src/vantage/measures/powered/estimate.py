@@ -18,12 +18,13 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import RESULT, table
-from vantage.measures.intervals import Spread, student, weights
+from vantage.measures.intervals import Bootstrap, Spread, speaks_of_raters, student
 from vantage.measures.kinds import APART, Selection, with_left_out
 from vantage.measures.parts import Part, parts
 from vantage.measures.powered.contributions import Contribution, Contributions, Sides, without_each_rater
 from vantage.measures.rater_variance import over_raters
 from vantage.measures.ratings import Floats, Judgments, by_columns, group_name
+from vantage.measures.resampling import Resampling
 
 ROWS: Final = ("people", "model", "both")
 ALL_JUDGED: Final = "people judged every item that the model judged, so the model adds nothing"
@@ -126,8 +127,9 @@ class JoinedJudgments:
             return {**row, "reason": joined([*reasons, ALL_JUDGED])}
         row["items"] = int(judged.sum() + other.sum())
         features = contribution.features(said)
-        weight, rest = contribution.weights, features[other]
+        weight, rest, rested = contribution.weights, features[other], other
         if weight is not None:
+            rested = np.ones(len(features), dtype=np.bool_)
             rest = features - features.mean(axis=0)
             shown = weight[:, None] / weight.mean() * (features[judged] - features.mean(axis=0))
         else:
@@ -145,7 +147,9 @@ class JoinedJudgments:
         lam = power_tuned(influence[:, None], own[:, None], new[:, None], np.eye(1))
         moved = float(plain["estimate"] + lam * (new.mean() - own.mean()))
         row |= {"lambda": lam, "estimate": float(np.clip(moved, *contribution.limits)) if lam else plain["estimate"]}
-        row |= self._interval(plain, row["estimate"], contribution, (influence, own, new, lam))
+        row |= self._interval(
+            plain, row["estimate"], contribution, said.items.filter(pl.Series(rested)), (influence, own, new, lam)
+        )
         if row["low"] is not None:
             reach = min(row["estimate"] - row["low"], row["high"] - row["estimate"])
             row["hidden_odds"] = hidden_odds(influence - lam * own, reach)
@@ -156,21 +160,22 @@ class JoinedJudgments:
         plain: Mapping[str, Any],
         estimate: float,
         contribution: Contribution,
+        others: pl.Series,
         estimated: tuple[Floats, Floats, Floats, float],
     ) -> dict[str, Any]:
         """People's interval, shorter by as much as the standard error is smaller, and the labels gained."""
         influence, own, new, lam = estimated
-        n, over = len(own), plain["over"]
-        if contribution.direct and over != "both":
-            alone, left = float(influence.var() / n), float((influence - lam * own).var() / n)
+        over = plain["over"]
+        if contribution.direct and not speaks_of_raters(over):
+            alone, left = (self._of_mean(each, contribution.items) for each in (influence, influence - lam * own))
         else:
             alone, left = self._resampled(contribution, own, lam)
-        left += lam**2 * float(new.var()) / len(new)
+        left += lam**2 * self._of_mean(new, others)
         gained = plain["judgments"] * (alone / left - 1) if left > 0 and lam > 0 else 0.0
         if over is None or plain["low"] is None or lam == 0:
             return {"labels_gained": gained}
         shorter = (left / alone) ** 0.5 if alone > 0 else 1.0
-        if over == "both":
+        if speaks_of_raters(over):
             # Labels of further items by the same few raters are worth as much as they shorten this interval.
             shorter = self._with_raters(contribution, alone, left)
             gained = plain["judgments"] * (1 / shorter**2 - 1)
@@ -178,11 +183,24 @@ class JoinedJudgments:
         low, high = np.clip([low, high], *contribution.limits)
         return {"labels_gained": gained, "low": float(min(low, estimate)), "high": float(max(high, estimate))}
 
+    def _of_mean(self, values: Floats, items: pl.Series) -> float:
+        """The variance of a mean of items, or of items from sources that are alike within."""
+        sources = self.options.get("sources")
+        if sources is None:
+            return float(values.var() / len(values))
+        sums = np.bincount(sources.codes(items), values - values.mean())
+        return float(np.square(sums).sum() / len(values) ** 2 * len(sums) / max(len(sums) - 1, 1))
+
     def _resampled(self, contribution: Contribution, own: Floats, lam: float) -> tuple[float, float]:
         """The variance of the measure over items by the bootstrap, alone and less the predictions."""
+        how = Resampling(
+            resamples=self.options.get("resamples", 1000),
+            seed=self.options.get("seed", 0),
+            sources=self.options.get("sources"),
+        )
         made = [
             np.column_stack([contribution.weighted(block), block @ own / len(own)])
-            for block in weights(len(own), self.options.get("resamples", 1000), self.options.get("seed", 0))
+            for block in how.draws(len(own), contribution.items)
         ]
         draws = np.concatenate(made)
         draws = draws[np.isfinite(draws[:, 0])]
@@ -190,12 +208,14 @@ class JoinedJudgments:
 
     def _with_raters(self, contribution: Contribution, alone: float, left: float) -> float:
         """The quotient of the standard errors over items and raters."""
-        seed, n = self.options.get("seed", 0), len(contribution.items)
-        tables = without_each_rater(self.part, self.powered.contributions, self.options, contribution, seed)
+        seed, n, sources = self.options.get("seed", 0), len(contribution.items), self.options.get("sources")
+        units = n if sources is None else len(np.unique(sources.codes(contribution.items)))
+        how = Bootstrap(seed=seed, groups=self.options.get("groups"))
+        tables = without_each_rater(self.part, self.powered.contributions, self.options, contribution, how)
         of_raters = over_raters(tables, n, seed)[0] if len(tables) >= 3 else None
 
         def reach(items: float) -> float:
-            alone = Spread(items, n - 1)
+            alone = Spread(items, units - 1)
             spread = alone.plus(of_raters) or alone
             return float(student(spread.freedom, self.options.get("confidence", 0.95)) * spread.variance**0.5)
 

@@ -159,7 +159,13 @@ RATIONALE_AGREEMENT_VIEW: Final = View(
 )
 
 
-@measure("rationale-agreement", family="rationales", view=RATIONALE_AGREEMENT_VIEW, pools_questions=True)
+@measure(
+    "rationale-agreement",
+    family="rationales",
+    view=RATIONALE_AGREEMENT_VIEW,
+    pools_questions=True,
+    interval=("sources",),
+)
 def rationale_agreement(
     data: Judgments,
     *,
@@ -211,7 +217,14 @@ RATIONALE_SIMILARITY_VIEW: Final = View(
 )
 
 
-@measure("rationale-similarity", family="rationales", view=RATIONALE_SIMILARITY_VIEW, pools=False, pools_questions=True)
+@measure(
+    "rationale-similarity",
+    family="rationales",
+    view=RATIONALE_SIMILARITY_VIEW,
+    pools=False,
+    pools_questions=True,
+    interval=("sources",),
+)
 def rationale_similarity(
     data: Judgments,
     *,

@@ -117,7 +117,7 @@ def _novel(tokens: CutTexts, source: Ints) -> Floats:
 VIEW: Final = View("The form of the reasons given", columns={"estimate": Column(digits=2)})
 
 
-@measure("rationale-form", family="rationales", view=VIEW, pools_questions=True)
+@measure("rationale-form", family="rationales", view=VIEW, pools_questions=True, interval=("sources",))
 def rationale_form(
     data: Judgments,
     *,

@@ -12,7 +12,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, ItemSources, Judgments, judgments_frame
+from vantage.measures.ratings import By, ItemSources, Judgments, RaterGroups, judgments_frame
 from vantage.measures.relations.groups import Over, analysed, trait_scales
 
 VIEW: Final = View(
@@ -49,6 +49,7 @@ def compare(
     ci: Over = "auto",
     sources: ItemSources | str | None = None,
     confidence: float = 0.95,
+    groups: RaterGroups | None = None,
 ) -> pl.DataFrame:
     """Do groups judge differently? The values of a column compared, in a model that fits the design of the answers.
 
@@ -75,7 +76,8 @@ def compare(
         raise InputError(f"column '{between}' has only one value", remedy="compare another column")
     scale, rows = trait_scales(data).get(between), []
     for part in parts(data, by, extra=[between]):
-        made = analysed(part, between, scale, values=values, sources=sources, over=ci, confidence=confidence)
+        how: dict[str, Any] = {"sources": sources, "groups": groups, "over": ci, "confidence": confidence}
+        made = analysed(part, between, scale, values=values, **how)
         rows += [{**part.key, **row} for row in _shown(list(made))]
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
@@ -89,7 +91,12 @@ def _shown(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
     kept = [row for row in made if row["row"] != "missing"]
     if [row["row"] for row in kept] == ["group", "group"]:
         first, second = kept
-        apart = {"rater": ["raters"], "item": ["items"], "source": ["items"]}.get(first["unit"], [])
+        apart = {
+            "rater": ["raters"],
+            "group": ["raters"],
+            "item": ["items"],
+            "source": ["items"],
+        }.get(first["unit"], [])
         both = {name: max(first[name], second[name]) for name in ("items", "raters")}
         kept = [{**first, **both, **{name: first[name] + second[name] for name in (*apart, "judgments")}}]
     out = []
@@ -103,6 +110,6 @@ def _shown(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
         result = {"difference": row.get("estimate"), "test": "mixed", "effect": "points"}
         own = ("row", "group", "versus", "higher", "lower", "mean", "versus_mean", "p_trait")
         rest = {name: value for name, value in row.items() if name not in own}
-        units = row["raters"] if row["unit"] == "rater" else row["items"]
+        units = row["raters"] if row["unit"] in ("rater", "group") else row["items"]
         out.append({**named, **means, **result, "statistic": None, **rest, "left_out": left_out, "units": units})
     return out

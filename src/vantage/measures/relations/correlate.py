@@ -28,7 +28,13 @@ from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Against, Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS, several_items, without_raters
 from vantage.measures.ratings import By, Floats, Judgments
-from vantage.measures.relations.correlations import Correlation, coefficient, p_value, weighted_correlation
+from vantage.measures.relations.correlations import (
+    Correlation,
+    coefficient,
+    p_value,
+    pearson_of_sums,
+    weighted_correlation,
+)
 from vantage.measures.resampling import Resampling, Statistics, per_item
 from vantage.measures.variance.variances import VarianceDesign
 
@@ -75,13 +81,7 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
         sums = per_item(both["item"], np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y]))
         said = partial(_said, first=first, second=second, outside=second in others, order=order.get(second))
         key, limits = {"first": first, "second": second}, (-1.0, 1.0)
-        yield Contribution(both["item"].unique().sort(), sums, _pearson, key, limits, said)
-
-
-def _pearson(sums: Floats) -> Floats:
-    n, x, y, xx, yy, xy = sums.T
-    spread = np.maximum((n * xx - x * x) * (n * yy - y * y), 0)
-    return np.asarray(np.divide(n * xy - x * y, np.sqrt(spread), out=np.full(len(n), np.nan), where=spread > 0))
+        yield Contribution(both["item"].unique().sort(), sums, lambda sums: pearson_of_sums(*sums.T), key, limits, said)
 
 
 def _said(model: ModelAnswers, *, first: str, second: str, outside: bool, order: Sequence[str] | None) -> Floats:
@@ -150,9 +150,9 @@ def correlate(
         def scored(answered: pl.DataFrame) -> dict[str, pl.DataFrame]:
             return _scores(answered, aggregate, rounding, others, order or {})
 
-        several = how.chosen(several_items(part.answered))
+        several = how.chosen(several_items(part.answered, how.groups))
         over_raters = several.ci in ("raters", "both")
-        rest = [scored(left) for left in without_raters(part.answered, how.seed)] if over_raters else []
+        rest = [scored(left) for left in without_raters(part.answered, how)] if over_raters else []
         scores = scored(part.answered)
         pairs = [*combinations(questions, 2), *product(questions, others)]
         if not pairs:

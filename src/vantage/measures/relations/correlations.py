@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def weighted_correlation(x: Floats, y: Floats, weight: Floats, method: Correlati
             # Pairs that are equal are one pair, drawn as often as all of them.
             (x, y), weight = kinds.T, weight @ np.eye(len(kinds))[kind]
     if method == "pearson":
-        return _pearson(np.broadcast_to(x, weight.shape), np.broadcast_to(y, weight.shape), weight)
+        return pearson_rows(x[None], y[None], (rounding_error(x), rounding_error(y)), weight)
     if method == "spearman":
         return _spearman(x, y, weight)
     return _kendall(x, y, weight)
@@ -116,21 +116,49 @@ def p_value(x: Floats, y: Floats, method: Correlation, independent: float | None
     return max(float(2 * stats.t.sf(abs(t), n - 2)), orders if method == "spearman" else 0.0)
 
 
-def _pearson(x: Floats, y: Floats, weight: Floats) -> Floats:
-    n = weight.sum(axis=1)
+def pearson_of_sums(n: Any, x: Any, y: Any, xx: Any, yy: Any, xy: Any, least: tuple[Any, Any] = (0, 0)) -> Floats:
+    """Pearson's r (1896) from the number of pairs, and sums of each side, of their squares and of their products.
 
-    def mean(values: Floats) -> Floats:
-        return np.asarray(np.einsum("ij,ij->i", weight, values) / n)
+    NaN where the squares of one side, around its mean, add up to no more than `least`.
 
-    # Rounding leaves a tiny spread in a column that does not vary.
-    least_x, least_y = (1e-12 * np.abs(column).max(axis=1, initial=0.0) for column in (x, y))
+    >>> x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0])
+    >>> pearson_of_sums(3, x.sum(), y.sum(), x @ x, y @ y, x @ y).round(3)
+    array(0.866)
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = x - mean(x)[:, None]
-        y = y - mean(y)[:, None]
-        spread_x, spread_y = np.sqrt(mean(x * x)), np.sqrt(mean(y * y))
-        varies = (spread_x > least_x) & (spread_y > least_y)
-        r = np.where(varies, mean(x * y) / (spread_x * spread_y), np.nan)
-    return np.clip(r, -1.0, 1.0)
+        across, along = xx - x * x / n, yy - y * y / n
+        r = np.clip((xy - x * y / n) / np.sqrt(across * along), -1.0, 1.0)
+        return np.where((across > least[0]) & (along > least[1]), r, np.nan)
+
+
+def pearson_rows(
+    first: Floats, second: Floats, negligible: tuple[float, float], weight: Floats | None = None
+) -> Floats:
+    """The correlation of each row of one matrix with that row of the other; NaN where one varies negligibly.
+
+    `weight` says how often each pair occurs in each row; a single row of pairs serves all rows of weights.
+
+    >>> pearson_rows(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 2.0, 2.0]]), (0.0, 0.0)).round(3)
+    array([0.866])
+    """
+    # Around their means sums of squares stay exact.
+    if weight is None:
+        first = first - first.mean(axis=1, keepdims=True)
+        second = second - second.mean(axis=1, keepdims=True)
+        left, right, n = first, second, np.full(len(first), float(first.shape[1]))
+    else:
+        n = weight.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first = first - (np.einsum("ij,ij->i", weight, np.broadcast_to(first, weight.shape)) / n)[:, None]
+            second = second - (np.einsum("ij,ij->i", weight, np.broadcast_to(second, weight.shape)) / n)[:, None]
+        left, right = weight * first, weight * second
+    xx, yy, xy = (np.einsum("ij,ij->i", *sides) for sides in ((left, first), (right, second), (left, second)))
+    return pearson_of_sums(n, 0.0, 0.0, xx, yy, xy, (n * negligible[0], n * negligible[1]))
+
+
+def rounding_error(value: Floats) -> float:
+    """A variance that is rounding error: columns that differ by less do not differ."""
+    return float((1e-12 * np.abs(value).max(initial=0.0)) ** 2)
 
 
 def _kendall(x: Floats, y: Floats, weight: Floats) -> Floats:

@@ -19,12 +19,12 @@ from vantage.corpora import TraitScale
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
-from vantage.measures.intervals import Contrast
+from vantage.measures.intervals import Contrast, over_units
 from vantage.measures.models.comparison import FEW_RATERS, Comparison, parts_of_range
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.parts import DISJOINT, Part, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Ints, ItemSources, Judgments
+from vantage.measures.ratings import By, Floats, Ints, ItemSources, Judgments, RaterGroups
 from vantage.scales import Scale, show_code
 
 ENOUGH: Final = 5
@@ -72,6 +72,7 @@ def groups(
     ci: Over = "auto",
     sources: ItemSources | str | None = None,
     confidence: float = 0.95,
+    groups: RaterGroups | None = None,
 ) -> pl.DataFrame:
     """Who differs? Every group of every trait, described always and tested where people suffice.
 
@@ -101,9 +102,8 @@ def groups(
     for part in parts(data, by, extra=[*chosen, *held]):
         for trait in chosen:
             others = [one for one in held if one != trait]
-            made = analysed(
-                part, trait, scales.get(trait), given=others, sources=sources, over=ci, confidence=confidence
-            )
+            how: dict[str, Any] = {"sources": sources, "groups": groups, "over": ci, "confidence": confidence}
+            made = analysed(part, trait, scales.get(trait), given=others, **how)
             rows += [{**part.key, "trait": trait, **row} for row in made]
     return table(rows, names(by)).with_columns(
         pl.col(name).cast(pl.Float64) for name in ("p", "p_adjusted", "p_trait") if rows
@@ -123,6 +123,7 @@ def analysed(
     values: Sequence[object] | None = None,
     given: Sequence[str] = (),
     sources: ItemSources | str | None = None,
+    groups: RaterGroups | None = None,
     over: str = "auto",
     confidence: float = 0.95,
 ) -> Iterator[dict[str, Any]]:
@@ -140,7 +141,8 @@ def analysed(
     for option in codes[1:] if binary else codes:
         one = frame if option is None else frame.with_columns(value=(pl.col("value") == option).cast(pl.Float64))
         of_option = {} if option is None or binary or question is None else {"option": _called(question, option)}
-        asked = GroupAnalysis.of(one, column, scale, given=given, sources=sources, over=over, confidence=confidence)
+        how: dict[str, Any] = {"sources": sources, "groups": groups, "over": over, "confidence": confidence}
+        asked = GroupAnalysis.of(one, column, scale, given=given, **how)
         yield from ({**of_option, **row} for row in asked.rows())
 
 
@@ -160,6 +162,7 @@ class GroupAnalysis:
     scale: TraitScale
     levels: list[Any]
     sources: ItemSources | None
+    groups: RaterGroups | None
     over: str
     confidence: float
     given: Floats | None = None
@@ -177,6 +180,7 @@ class GroupAnalysis:
         *,
         given: Sequence[str] = (),
         sources: ItemSources | str | None = None,
+        groups: RaterGroups | None = None,
         over: str = "auto",
         confidence: float = 0.95,
     ) -> GroupAnalysis:
@@ -191,7 +195,8 @@ class GroupAnalysis:
         missing = answered.filter(pl.col(column).is_null())
         levels = _levels(frame[column], scale)
         drawn = sources if isinstance(sources, ItemSources) and sources.column != column else None
-        return cls(frame, missing, asked, column, scale, levels, drawn, over, confidence, held)
+        together = groups if groups is not None and column not in (groups.column, "rater") else None
+        return cls(frame, missing, asked, column, scale, levels, drawn, together, over, confidence, held)
 
     @cached_property
     def number(self) -> Floats | None:
@@ -226,12 +231,15 @@ class GroupAnalysis:
             units["source"] = self.sources.codes(frame["item"])
         several = [name for name in ("question",) if name != self.column and frame[name].n_unique() > 1]
         units["item"] = encode(frame, ["item", *several])
+        drawn = {} if self.groups is None else {"group": self.groups.codes(frame["rater"])}
         if self.column != "rater":
-            rater = encode(frame, ["rater"])
-            units["rater"] = rater if self.random is None else np.where(self.random > 0, rater, -1)
+            drawn["rater"] = encode(frame, ["rater"])
+        for name, code in drawn.items():
+            units[name] = code if self.random is None else np.where(self.random > 0, code, -1)
         comparison = Comparison(frame["value"].to_numpy(), self.code, units, self.number, self.given)
-        few = units.get("rater", np.zeros(1)).max() + 1 < FEW_RATERS
-        fixed = {"items": ("rater",), "raters": ("item", "source")}.get(self.over, ("rater",) if few else ())
+        few = next(iter(drawn.values()), np.zeros(1)).max() + 1 < FEW_RATERS
+        of_raters = ("rater", "group")
+        fixed = {"items": of_raters, "raters": ("item", "source")}.get(self.over, of_raters if few else ())
         return replace(comparison, fixed_units=fixed)
 
     @cached_property
@@ -241,8 +249,11 @@ class GroupAnalysis:
 
     @cached_property
     def _unit(self) -> str:
-        """What groups are made of: raters, sources or items; answers where the column varies within all of them."""
-        made = [name for name in ("rater", "source", "item") if name in self.comparison.units]
+        """What groups are made of: raters, or whole groups that they were drawn in, sources or items.
+
+        Nothing where the column varies within all of them.
+        """
+        made = [name for name in ("group", "rater", "source", "item") if name in self.comparison.units]
         return next((name for name in made if self.comparison.constant_within(name)), "")
 
     @cached_property
@@ -298,7 +309,7 @@ class GroupAnalysis:
 
     def _check_over(self) -> None:
         """Refuses an interval over what the groups are not made of."""
-        made = {"rater": "raters", "item": "items", "source": "items"}.get(self._unit, self.over)
+        made = {"rater": "raters", "group": "raters", "item": "items", "source": "items"}.get(self._unit, self.over)
         alone = self.over == "raters" and self.frame["rater"].n_unique() < 2
         if (self.over in ("items", "raters") and self.over != made) or self.over == "runs" or alone:
             units = "items" if alone else made
@@ -334,10 +345,7 @@ class GroupAnalysis:
         weights[place] = 1.0
         means = self.comparison.means
         row |= {"mean": float(means[place]), "versus_mean": float(-(weights @ means) + means[place])}
-        least = min(int(self.sizes[place]), int(self.sizes[against].sum()))
-        reason = (
-            self._too_few(place, against) if least < (ENOUGH if self.of_raters else 2) and self.random is None else None
-        )
+        reason = self._too_few(place, against) if self.random is None else None
         if reason is None and not self._unit and self.base is None:
             reason = self._unmatched(place)
         result = self._stated(self.comparison.between(weights))
@@ -348,13 +356,18 @@ class GroupAnalysis:
             result |= {"p": None, "reason": "tested by the trend"}
         return {**row, **result}
 
-    def _too_few(self, place: int, against: list[int]) -> str:
+    def _too_few(self, place: int, against: list[int]) -> str | None:
+        """Why a group is too small to be tested, if so."""
+        if min(int(self.sizes[place]), int(self.sizes[against].sum())) < 2 and self._unit != "rater":
+            of = "groups of raters" if self._unit == "group" else f"{self._unit or 'item'}s"
+            return f"fewer than two {of} in a group"
         if not self.of_raters:
-            return f"fewer than two {self._unit or 'item'}s in a group"
-        small = [(str(self.levels[place]), int(self.sizes[place]))]
-        small.append((OTHERS if len(against) > 1 else str(self.levels[against[0]]), int(self.sizes[against].sum())))
+            return None
+        raters = self.comparison.sizes("rater")
+        small = [(str(self.levels[place]), int(raters[place]))]
+        small.append((OTHERS if len(against) > 1 else str(self.levels[against[0]]), int(raters[against].sum())))
         few = [f"'{name}' has {n} rater{'s' if n != 1 else ''}" for name, n in small if n < ENOUGH]
-        return f"{' and '.join(few)}; a test needs at least {ENOUGH}"
+        return f"{' and '.join(few)}; a test needs at least {ENOUGH}" if few else None
 
     def _unmatched(self, place: int) -> str | None:
         """Why a column that varies within units cannot be tested: no two items or raters have both."""
@@ -399,7 +412,7 @@ class GroupAnalysis:
     def _tested(self, weights: Floats) -> dict[str, Any]:
         """A trend or a slope, with a test where there are units enough."""
         result = self._stated(self.comparison.between(weights))
-        total = int(self.sizes.sum())
+        total = self.frame["rater"].n_unique()
         if self.of_raters and total < 2 * ENOUGH:
             reason = f"{total} raters; the test of a trend needs at least {2 * ENOUGH}"
             return {"estimate": result["estimate"], "p": None, "reason": reason}
@@ -423,11 +436,8 @@ class GroupAnalysis:
         units, fixed = self.comparison.units, self.comparison.fixed_units
         raters = "rater" in units and "rater" not in fixed and units["rater"].max() > 0
         items = "source" if "source" in units else "item"
-        if items in fixed or units[items].max() < 1:
-            return "raters"
-        if items == "source":
-            return "sources and raters" if raters else "sources"
-        return "both" if raters else "items"
+        alone = items in fixed or units[items].max() < 1
+        return over_units("raters" if alone else "both" if raters else "items", self.sources, self.groups)
 
 
 def _levels(values: pl.Series, scale: TraitScale) -> list[Any]:

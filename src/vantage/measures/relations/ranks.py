@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vantage.corpora import MODELS, PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import RANKS, IntervalOptions
+from vantage.measures.intervals import RANKS, IntervalOptions, over_units
 from vantage.measures.parts import Rounding, counts, names, partitioned, scale_of, scales_of, two_values
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column, judgments_frame
@@ -53,7 +53,7 @@ VIEW: Final = View(
 )
 
 
-@measure("ranks", "relations", view=VIEW)
+@measure("ranks", "relations", view=VIEW, interval=("sources",))
 def ranks(
     data: Judgments,
     *,
@@ -121,9 +121,11 @@ def ranks(
             scorers = _scorers(part, between, system, conditions, partial(_metric_scorer, rules, metrics))
             usable = pl.col("gold").is_not_null() & (usable | rules.wrong)
         # Systems are ranked that have a score in both conditions.
-        items = part["item"].n_unique()
-        defined = {n: pair for n, pair in scorers.items() if all(np.isfinite(s(np.ones((1, items)))[0]) for s in pair)}
-        ranking = Ranking(list(defined), list(defined.values()), items, correlation, how, score in _LOWER_IS_BETTER)
+        known_items = part["item"].unique().sort()
+        once = np.ones((1, len(known_items)))
+        defined = {n: pair for n, pair in scorers.items() if all(np.isfinite(s(once)[0]) for s in pair)}
+        lower = score in _LOWER_IS_BETTER
+        ranking = Ranking(list(defined), list(defined.values()), known_items, correlation, how, lower)
         scored = "mean value" if reference is None else score
         named = {"first": str(conditions[0]), "second": str(conditions[1]), "score": scored}
         ranked = part.filter(pl.col(system).cast(pl.String).is_in(ranking.systems))
@@ -147,7 +149,7 @@ class Ranking:
 
     systems: list[str]
     scorers: list[tuple[Scorer, Scorer]]
-    items: int
+    items: pl.Series
     correlation: Rank
     how: Resampling
     lower: bool
@@ -166,28 +168,34 @@ class Ranking:
         if per == "pair":
             return self._pair_rows()
         if per == "resample":
-            drawn = [self._correlations(block) for block in self.how.draws(self.items)]
+            drawn = [self._correlations(block) for block in self.how.draws(len(self.items), self.items)]
             return [
                 {"resample": i, **({"estimate": float(r)} if np.isfinite(r) else {"estimate": None, "reason": TIED})}
                 for i, r in enumerate(np.concatenate(drawn) if drawn else ())
             ]
-        first, second = self.scores(np.ones((1, self.items)))
+        first, second = self.scores(np.ones((1, len(self.items))))
         estimate = float(rank_correlations(first, second, self.correlation)[0])
         row: dict[str, Any] = {"correlation": self.correlation, "systems": len(self.systems), "p": None}
         if not np.isfinite(estimate):
             return [{**row, "reason": TIED}]
         statistic = self._correlations
-        bounds = self.how.intervals(self.items, lambda weight: statistic(weight)[:, None], limits=[RANKS])[0]
+        bounds = self.how.intervals(
+            len(self.items), lambda weight: statistic(weight)[:, None], limits=[RANKS], items=self.items
+        )[0]
         row |= {"p": _p_value(first[0], second[0], self.correlation), "estimate": estimate}
         # That all resamples have the same order is a result, which most estimates that never vary are not.
-        row |= {"low": bounds[0], "high": bounds[1], "over": self.how.ci if bounds[0] is not None else None}
+        row |= {"low": bounds[0], "high": bounds[1], "over": self._over(bounds[0])}
         return [{**row, "reason": FEW_SYSTEMS if bounds[0] is not None and len(self.systems) <= _EXACT else None}]
+
+    def _over(self, low: float | None) -> str | None:
+        """What an interval is over, where there is one."""
+        return None if low is None else over_units(self.how.ci, self.how.sources, None)
 
     def _correlations(self, weight: Floats) -> Floats:
         return rank_correlations(*self.scores(weight), self.correlation)
 
     def _system_rows(self) -> list[dict[str, Any]]:
-        first, second = self.scores(np.ones((1, self.items)))
+        first, second = self.scores(np.ones((1, len(self.items))))
         first_rank, second_rank = (_ranked(scores, self.lower)[0] for scores in (first, second))
         change = second_rank - first_rank
 
@@ -195,7 +203,7 @@ class Ranking:
             before, after = (_ranked(scores, self.lower) for scores in self.scores(weight))
             return after - before
 
-        bounds = self.how.intervals(self.items, changes, limits=[RANKS] * len(self.systems))
+        bounds = self.how.intervals(len(self.items), changes, limits=[RANKS] * len(self.systems), items=self.items)
         return [
             {
                 "system": name,
@@ -208,14 +216,14 @@ class Ranking:
                 # The rank of the best can only fall in a resample, so that its own may lie beyond all of them.
                 "rank_change_low": None if low is None else min(low, float(change[i])),
                 "rank_change_high": None if high is None else max(high, float(change[i])),
-                "over": None if low is None else self.how.ci,
+                "over": self._over(low),
             }
             for i, (name, (low, high)) in enumerate(zip(self.systems, bounds, strict=True))
         ]
 
     def _pair_rows(self) -> list[dict[str, Any]]:
-        seen = [scores[0] for scores in self.scores(np.ones((1, self.items)))]
-        blocks = [self.scores(block) for block in self.how.draws(self.items)]
+        seen = [scores[0] for scores in self.scores(np.ones((1, len(self.items))))]
+        blocks = [self.scores(block) for block in self.how.draws(len(self.items), self.items)]
         drawn = [np.concatenate([block[c] for block in blocks]) for c in (0, 1)] if blocks else None
         rows = []
         for i, j in combinations(range(len(self.systems)), 2):

@@ -51,7 +51,7 @@ ACCURACY_VIEW: Final = View(
 )
 
 
-@measure("accuracy", "accuracy", view=ACCURACY_VIEW, pools=False, interval=("raters",))
+@measure("accuracy", "accuracy", view=ACCURACY_VIEW, pools=False, interval=("raters", "sources"))
 def accuracy(
     data: Judgments,
     *,
@@ -103,8 +103,8 @@ def accuracy(
     one = word is None and "rater" in names(by)
     if how.ci == "auto" and one:
         how = replace(how, ci="items")
-    how = how.chosen(several_items(left_out.filter(pl.col("value").is_not_null())))
-    rest = list(scored_against.without_each(how.seed)) if how.ci in ("raters", "both") and not one else []
+    how = how.chosen(several_items(left_out.filter(pl.col("value").is_not_null()), how.groups))
+    rest = list(scored_against.without_each(how)) if how.ci in ("raters", "both") and not one else []
     # A mean that was not rounded is no answer, so it does not widen the label set of a plain table.
     between = word in {"mean", "median"} and rounding == "none"
     seen = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias("gold")) if between else frame

@@ -64,7 +64,7 @@ VIEW: Final = View(
 )
 
 
-@measure("calibration", "accuracy", view=VIEW, pools=False)
+@measure("calibration", "accuracy", view=VIEW, pools=False, interval=("sources",))
 def calibration(
     data: Judgments,
     *,

@@ -22,7 +22,7 @@ from vantage.measures.intervals import Contrast
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.parts import names, parts, stacked, unit_table
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Judgments, has_column, level_of
+from vantage.measures.ratings import By, Judgments, RaterGroups, has_column, level_of
 from vantage.measures.relations.groups import SAME, GroupAnalysis, trait_scales
 from vantage.measures.scoring.references import sides_of
 from vantage.scales import Level
@@ -79,6 +79,7 @@ def error_gaps(
     traits: Sequence[str] | None = None,
     per: Literal["group", "item"] = "group",
     confidence: float = 0.95,
+    groups: RaterGroups | None = None,
 ) -> pl.DataFrame:
     """For whom does a model work worse? Its error for each group of people, beside that for all others.
 
@@ -115,7 +116,8 @@ def error_gaps(
         questions = part.frame["question"].unique().sort().to_list()
         nominal = level_of(part.scale(), level, questions) == "nominal" if len(tested) else False
         for model in tested["rater"].unique().sort():
-            errors = Errors.of(persons, tested.filter(pl.col("rater") == model), keys, nominal=nominal)
+            mine = tested.filter(pl.col("rater") == model)
+            errors = Errors.of(persons, mine, keys, nominal=nominal, groups=groups)
             if errors.frame.is_empty():
                 continue  # every call failed, or nobody judged what the model did: there is no error to be compared
             head = {**part.key, "model": str(model)}
@@ -143,9 +145,10 @@ def worse_for(
     traits: Mapping[str, TraitScale | None],
     *,
     nominal: bool,
+    groups: RaterGroups | None = None,
 ) -> str | None:
     """Those for whom a model works worse than for others, in words; null where there is nobody."""
-    rows = Errors.of(persons, model, keys, nominal=nominal).gaps(traits)
+    rows = Errors.of(persons, model, keys, nominal=nominal, groups=groups).gaps(traits)
     return ", ".join(row["end"] for row in rows if row["worse"]) or None
 
 
@@ -172,16 +175,26 @@ class Errors:
     """One row per judgment of a person that the model has an answer to, with `value`, the distance, and `answer`."""
     keys: list[str]
     nominal: bool
+    groups: RaterGroups | None = None
+    """Which people were drawn together."""
 
     @classmethod
-    def of(cls, persons: pl.DataFrame, model: pl.DataFrame, keys: Sequence[str], *, nominal: bool) -> Errors:
+    def of(
+        cls,
+        persons: pl.DataFrame,
+        model: pl.DataFrame,
+        keys: Sequence[str],
+        *,
+        nominal: bool,
+        groups: RaterGroups | None = None,
+    ) -> Errors:
         """The errors on all items that both answered; those of repeated samples are averaged."""
         replies = model.filter(pl.col("value").is_not_null()).select(*keys, reply="value")
         asked = persons.filter(pl.col("value").is_not_null()).rename({"value": "answer"}).with_row_index("__row")
         met = asked.join(replies, on=list(keys), nulls_equal=True)
         distance = _distance(pl.col("reply"), pl.col("answer"), nominal=nominal)
         mean = met.group_by("__row").agg(distance.mean().alias("value"))
-        return cls(asked.join(mean, on="__row").sort("__row").drop("__row"), list(keys), nominal)
+        return cls(asked.join(mean, on="__row").sort("__row").drop("__row"), list(keys), nominal, groups)
 
     def gaps(
         self, traits: Mapping[str, TraitScale | None], confidence: float = 0.95, about: str = ""
@@ -205,7 +218,8 @@ class Errors:
     def _of_trait(
         self, trait: str, scale: TraitScale | None, confidence: float, about: str
     ) -> Iterator[dict[str, Any]]:
-        analysis = GroupAnalysis.of(self.frame, trait, scale, over="raters", confidence=confidence)
+        how: dict[str, Any] = {"over": "raters", "groups": self.groups, "confidence": confidence}
+        analysis = GroupAnalysis.of(self.frame, trait, scale, **how)
         known = self.frame.drop_nulls(trait)
         mean, everyone = known["value"].mean(), known["rater"].n_unique()
         for row in analysis.rows():
@@ -245,7 +259,8 @@ class Errors:
         if row["p"] is None or row["p"] >= LEVEL or theirs.is_empty() or len(theirs) == len(within):
             return ceiling
         freed = within.with_columns(pl.col("value") - pl.col("apart"))
-        left = GroupAnalysis.of(freed, "inside", TraitScale("nominal"), over="raters", confidence=confidence).rows()[-1]
+        how: dict[str, Any] = {"over": "raters", "groups": analysis.groups, "confidence": confidence}
+        left = GroupAnalysis.of(freed, "inside", TraitScale("nominal"), **how).rows()[-1]
         if left["p"] is None:
             return ceiling
         ends = {f"beyond_{name}": left[name] for name in ("low", "high", "p")}

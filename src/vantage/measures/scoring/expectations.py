@@ -51,7 +51,7 @@ VIEW: Final = View(
 )
 
 
-@measure("expectations", "accuracy", view=VIEW, pools=False)
+@measure("expectations", "accuracy", view=VIEW, pools=False, interval=("sources",))
 def expectations(
     data: Judgments,
     *,

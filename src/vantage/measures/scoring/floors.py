@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.codes import dense, encode
-from vantage.measures.intervals import student
+from vantage.measures.intervals import over_units, student
 from vantage.measures.presentation import Column
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.relations.correlations import CORRELATIONS
@@ -222,7 +222,8 @@ def share_of_the_way(
             room = sign * ceiling(weight) - best if ceiling is not None else np.full_like(beyond, np.nan)
             return np.hstack([beyond, room, np.where(room > 0, beyond / room, np.nan)])
 
-    units = len(items)
+    units, sources = len(items), how.item_sources
+    drawn = units if sources is None else len(np.unique(sources.codes(items)))
     one = np.ones((1, units))
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {name: floor(one)[0] for name, floor in floors.items()}
@@ -240,12 +241,12 @@ def share_of_the_way(
         row["ceiling"] = float(tops[number]) if np.isfinite(tops[number]) else None
         above, least, ends = (bounds[number + block * count] for block in range(3))
         if above[0] is not None and np.isfinite(beyond):
-            error = (beyond - above[0]) / student(units - 1, how.confidence)
-            row["above_floor"] = bool(beyond > max(student(units - 1, CERTAIN) * error, 1e-9))
+            error = (beyond - above[0]) / student(drawn - 1, how.confidence)
+            row["above_floor"] = bool(beyond > max(student(drawn - 1, CERTAIN) * error, 1e-9))
         if np.isfinite(room) and (room <= 1e-9 or (least[0] is not None and least[0] <= 0)):
             row["skill_reason"] = BELOW_FLOOR.format(best)
         elif np.isfinite(skill):
-            over = None if ends[0] is None else "items"
+            over = None if ends[0] is None else over_units("items", sources, None)
             row |= {"skill": skill, "skill_low": ends[0], "skill_high": ends[1], "skill_over": over}
         rows.append(row)
     return rows

@@ -13,6 +13,7 @@ import polars as pl
 from vantage.corpora import MODELS
 from vantage.corpora import PEOPLE as KINDS_OF_PEOPLE
 from vantage.errors import InputError, nearest
+from vantage.measures.intervals import Bootstrap
 from vantage.measures.parts import Rounding, names, rounded, scales_of
 from vantage.measures.rater_variance import without_raters
 from vantage.measures.ratings import By, Judgments, has_column, judgments_frame
@@ -86,12 +87,12 @@ class Scored:
         frame = frame.with_columns(_round(frame["gold"], self.rounding), pl.lit(None, dtype=pl.String).alias("person"))
         return _under_test(frame, self.raters)
 
-    def without_each(self, seed: int) -> Iterator[pl.DataFrame]:
+    def without_each(self, how: Bootstrap) -> Iterator[pl.DataFrame]:
         """The same without each person who makes the reference or, if people do not, without each rater under test."""
         if self.word is None:
-            yield from without_raters(self.frame(), seed)
+            yield from without_raters(self.frame(), how)
         else:
-            for rest in without_raters(self.sides[1], seed):
+            for rest in without_raters(self.sides[1], how):
                 yield self._beside(self.sides[0], rest)
 
     def one_against_the_others(self, seed: int, most: int = 50) -> pl.DataFrame:

@@ -90,7 +90,7 @@ VIEW: Final = View(
 )
 
 
-@measure("alt-test", "replaceability", view=VIEW, pools=False, interval=("raters",))
+@measure("alt-test", "replaceability", view=VIEW, pools=False, interval=("raters", "groups"))
 def alt_test(
     data: Judgments,
     *,
@@ -157,10 +157,10 @@ def alt_test(
             rows.append({**part.key, "model": None, "reason": "no model was asked in this group"})
             continue
         meetings = Meetings.of(persons, keys, chosen)
-        how = bootstrap.chosen(several_items(persons.filter(pl.col("value").is_not_null())))
+        how = bootstrap.chosen(several_items(persons.filter(pl.col("value").is_not_null()), bootstrap.groups))
         rest = []
         if how.ci in ("raters", "both") and of_people:
-            rest = [Meetings.of(others, keys, chosen) for others in without_raters(persons, how.seed)]
+            rest = [Meetings.of(others, keys, chosen) for others in without_raters(persons, how)]
         for model in tested["rater"].unique().sort():
             mine = tested.filter(pl.col("rater") == model)
             trial = Trial.of(meetings, mine, chosen, missing)
@@ -180,7 +180,9 @@ def alt_test(
 
                 summary |= _verdict(summary["passes"], passes, meetings, mine, chosen, part.scale(), missing, bootstrap)
                 if known and summary["stands_in"]:
-                    worse = worse_for(persons, mine, keys, scales, nominal=chosen == "accuracy")
+                    worse = worse_for(
+                        persons, mine, keys, scales, nominal=chosen == "accuracy", groups=bootstrap.groups
+                    )
                     summary |= {"worse_for": worse, "stands_in": worse is None}
                 rows.append({**head, **summary, "answered": _answered(mine, keys), **options, "left_out": left_out})
     if rows and all(row["model"] is None for row in rows):

@@ -141,7 +141,7 @@ class Scores:
         limits = [m.limits for m in metrics]
         rest = [values(scores) for scores in without]
         intervals = how.intervals(self.items, values(self), lambda: rest, limits, self.names)
-        edges = self._edges(metrics, how.confidence) if how.ci != "none" else {}
+        edges = self._edges(metrics, how) if how.ci != "none" else {}
         rows = []
         for m, estimate, resampled in zip(metrics, estimates, intervals, strict=True):
             row = {**self._named(m, scale), **self._counts(m, part)}
@@ -150,7 +150,7 @@ class Scores:
             elif np.isfinite(estimate):
                 bounds = resampled
                 if bounds[0] is not None and m.limits == SHARES:
-                    bounds = self._with_edges(m, float(estimate), bounds, edges, how.confidence)
+                    bounds = self._with_edges(m, float(estimate), bounds, edges, how)
                 row |= {"estimate": float(estimate), **how.stated(bounds)}
                 if how.ci in ("raters", "both") and bounds[0] is None:
                     row["reason"] = FEW_RATERS if len(without) < 3 else UNDEFINED_WITHOUT
@@ -159,7 +159,7 @@ class Scores:
             rows.append(row)
         return rows
 
-    def _edges(self, metrics: Sequence[Metric], confidence: float) -> dict[Metric, tuple[float, float]]:
+    def _edges(self, metrics: Sequence[Metric], how: Resampling) -> dict[Metric, tuple[float, float]]:
         """How far down and up those classes reach that were always or never hit, which no resample can show.
 
         It is Wilson's interval of the items that have the class: by the reference, by the answers, or by one of them.
@@ -173,20 +173,21 @@ class Scores:
         for m, share in zip(classes, self.values(np.ones((1, self.items)), classes)[0].tolist(), strict=True):
             if share in SHARES:
                 having = pl.any_horizontal(pl.col(sides[m.name]) == float(self.rules.labels[m.label or 0]))
-                units = self.frame.filter(having)["item"].n_unique()
-                least, most = wilson(share * units, units, confidence)
+                units = _drawn(self.frame.filter(having)["item"], how)
+                least, most = wilson(share * units, units, how.confidence)
                 reach[m] = share - least, most - share
         return reach
 
     def _with_edges(
-        self, m: Metric, estimate: float, bounds: Bounds, edges: Mapping[Metric, tuple[float, float]], confidence: float
+        self, m: Metric, estimate: float, bounds: Bounds, edges: Mapping[Metric, tuple[float, float]], how: Resampling
     ) -> Bounds:
         """The interval of a share that is 0 or 1, or an average of classes of which some are.
 
         An average reaches as much farther as such classes do, weighted and added in squares (Zou and Donner 2008).
         """
         if m.name not in _BY_CLASS or m.average == "micro":
-            return wilson(estimate * self.items, self.items, confidence) if estimate in SHARES else bounds
+            units = _drawn(self.names, how)
+            return wilson(estimate * units, units, how.confidence) if estimate in SHARES else bounds
         own = {Metric(m.name, "class", label) for label in range(len(self.rules.labels)) if m.label in (None, label)}
         if not edges.keys() & own:
             return bounds
@@ -218,6 +219,11 @@ class Scores:
             "judgments": len(used),
             "left_out": dict(sorted({**left_out, **without_reference(part)}.items())),
         }
+
+
+def _drawn(items: pl.Series, how: Resampling) -> int:
+    """How many items there are, or sources where these were drawn."""
+    return items.n_unique() if how.item_sources is None else len(np.unique(how.item_sources.codes(items)))
 
 
 @dataclass(frozen=True, slots=True)

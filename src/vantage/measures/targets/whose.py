@@ -19,10 +19,10 @@ from scipy.sparse import csr_array
 from vantage.corpora import PEOPLE, Raking, as_text, effective
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.multiplicity import adjusted, share_beyond
+from vantage.measures.multiplicity import adjusted, dealt_anew, share_beyond
 from vantage.measures.parts import Part, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
+from vantage.measures.ratings import By, Floats, Ints, Judgments, RaterGroups, has_column
 from vantage.measures.targets.poststratify import target_of, trait_columns
 from vantage.scales import show_code
 
@@ -95,6 +95,7 @@ def whose_label(
     per: Per = "target",
     permutations: int = 1000,
     seed: int = 0,
+    groups: RaterGroups | None = None,
 ) -> pl.DataFrame:
     """Whose label is it: under which targets the most frequent answer to an item is another.
 
@@ -129,7 +130,7 @@ def whose_label(
     texts = getattr(getattr(data, "corpus", data), "items", pl.DataFrame())
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=extra):
-        rows += _Tally.of(part, columns, chosen, named, permutations, seed).rows(part, per)
+        rows += _Tally.of(part, columns, chosen, named, groups, permutations, seed).rows(part, per)
     made = table(rows, [*names(by), *(["item"] if per == "item" else [])])
     if per == "item" and "text" in getattr(texts, "columns", ()) and len(made):
         made = made.join(texts.select("item", "text"), on="item", how="left", maintain_order="left")
@@ -149,12 +150,20 @@ class _Tally:
     """How many groups are too small to be shown."""
     models: dict[str, csr_array]
     traits: Sequence[str]
+    drawn: Ints | None
+    """The group that each person was drawn in; none where people were drawn one by one."""
     permutations: int
     seed: int
 
     @classmethod
     def of(
-        cls, part: Part, columns: dict[str, str], traits: Sequence[str], named: tuple[str, Any] | None, *how: int
+        cls,
+        part: Part,
+        columns: dict[str, str],
+        traits: Sequence[str],
+        named: tuple[str, Any] | None,
+        groups: RaterGroups | None,
+        *how: int,
     ) -> _Tally:
         answered = part.answered if named is None else named[1].in_words(part.answered, columns)
         people, others = answered, answered.head(0)
@@ -176,7 +185,8 @@ class _Tally:
             for (model,), of_model in others.partition_by("rater", as_dict=True, maintain_order=True).items()
         }
         given = _matrix(people, unit_of, codes, {rater: k for k, rater in enumerate(raters["rater"])})
-        return cls(list(unit_of), codes, given, targets, int(hidden), models, traits, *how)
+        drawn = None if groups is None else groups.codes(raters["rater"])
+        return cls(list(unit_of), codes, given, targets, int(hidden), models, traits, drawn, *how)
 
     def shares(self, weight: Floats) -> Floats:
         """Units × answers × columns of weights; not a number where nobody of the target answered."""
@@ -223,9 +233,13 @@ class _Tally:
         rng = np.random.default_rng(self.seed)
         step = max(1, AT_ONCE // max(self.given.shape[0], len(weight)))
         some = [min(step, self.permutations - begin) for begin in range(0, self.permutations, step)]
-        return np.concatenate(
-            [seen(self.shares(rng.permuted(np.tile(weight, (n, 1)), axis=1).T)) for n in some], axis=-1
-        )
+
+        def dealt(times: int) -> Floats:
+            if self.drawn is None:
+                return rng.permuted(np.tile(weight, (times, 1)), axis=1).T
+            return np.stack([weight[dealt_anew(weight, self.drawn, rng)] for _ in range(times)], axis=1)
+
+        return np.concatenate([seen(self.shares(dealt(times))) for times in some], axis=-1)
 
     def rows(self, part: Part, per: Per) -> list[dict[str, Any]]:
         """The rows of one group."""

@@ -193,7 +193,7 @@ class VarianceStudy:
         if how.ci == "none":
             return None
         items = replace(how, ci="items")
-        chosen = items if self.part is None else how.modelled(several_items(self.part.answered))
+        chosen = items if self.part is None else how.modelled(several_items(self.part.answered, None))
         return variance_draws(self.design, chosen.ci, seed=how.seed), chosen
 
 

@@ -24,7 +24,7 @@ from vantage.measures.parts import parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical
-from vantage.measures.relations.correlations import midranks
+from vantage.measures.relations.correlations import midranks, pearson_rows, rounding_error
 from vantage.measures.variance.one_rater import OneRater
 
 Bools: TypeAlias = NDArray[np.bool_]
@@ -97,7 +97,7 @@ def split_half(
     bootstrap = Bootstrap(**resampling, over=OVER)
     rows = []
     for whole in parts(data, by):
-        part, how = whole.paired(), bootstrap.chosen(several_items(whole.answered))
+        part, how = whole.paired(), bootstrap.chosen(several_items(whole.answered, None))
         part.level("interval")
         row: dict[str, Any] = {**part.key, "estimate": None, "sd": None, "splits": 0, **part.counts}
         row["note"] = part.note
@@ -205,7 +205,7 @@ def _by_annotation(
         second = np.concatenate([part[1] for part in parts], axis=1)
         if correlation == "spearman":
             first, second = _ranks(first, points), _ranks(second, points)
-        drawn.append(pearson_rows(first, second, negligible))
+        drawn.append(pearson_rows(first, second, (negligible, negligible)))
     return np.concatenate(drawn)
 
 
@@ -232,7 +232,7 @@ def _by_pattern(
         a, b = first[None], second[None]
         if correlation == "spearman":
             a, b = midranks(first, weight), midranks(second, weight)
-        values.append(pearson_rows(a, b, negligible, weight))
+        values.append(pearson_rows(a, b, (negligible, negligible), weight))
     return np.concatenate(values)
 
 
@@ -286,7 +286,7 @@ def _by_rater(
             a, b = first[None, both], second[None, both]
             if correlation == "spearman":
                 a, b = _ranks(a), _ranks(b)
-            correlations.append(pearson_rows(a, b, negligible)[0] if both.sum() > 2 else np.nan)
+            correlations.append(pearson_rows(a, b, (negligible, negligible))[0] if both.sum() > 2 else np.nan)
             taken = np.bincount(ratings.unit, weights=who[ratings.coder], minlength=ratings.units)[both] / sizes[both]
             products.append(float(np.mean(taken * (1 - taken))) if both.any() else 0.25)
     return np.array(correlations), np.array(products)
@@ -335,32 +335,3 @@ def _ranks(scores: Any, points: Floats | None = None) -> Floats:
         count = np.bincount(codes)
         out[:] = np.cumsum(count)[codes] - (count[codes] - 1) / 2
     return ranks
-
-
-def rounding_error(value: Floats) -> float:
-    """A variance that is rounding error: halves that differ by less do not differ."""
-    return float((1e-12 * np.abs(value).max()) ** 2)
-
-
-def pearson_rows(first: Floats, second: Floats, negligible: float, weight: Floats | None = None) -> Floats:
-    """The correlation of each row of one matrix with that row of the other; NaN where one is constant.
-
-    `weight` says how often each pair occurs in each row; a single row of pairs serves all rows of weights.
-
-    >>> pearson_rows(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 2.0, 2.0]]), 0.0).round(3)
-    array([0.866])
-    """
-    if weight is None:
-        first = first - first.mean(axis=1, keepdims=True)
-        second = second - second.mean(axis=1, keepdims=True)
-        left, right, n = first, second, np.full(len(first), first.shape[1])
-    else:
-        n = weight.sum(axis=1)
-        first = first - (np.einsum("ij,ij->i", weight, np.broadcast_to(first, weight.shape)) / n)[:, None]
-        second = second - (np.einsum("ij,ij->i", weight, np.broadcast_to(second, weight.shape)) / n)[:, None]
-        left, right = weight * first, weight * second
-    a, b = np.einsum("ij,ij->i", left, first), np.einsum("ij,ij->i", right, second)
-    defined = (a > n * negligible) & (b > n * negligible)
-    cross = np.einsum("ij,ij->i", left, second)
-    correlations: Floats = np.divide(cross, np.sqrt(a * b), out=np.full(len(n), np.nan), where=defined)
-    return correlations

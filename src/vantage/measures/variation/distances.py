@@ -19,7 +19,7 @@ from vantage.errors import InputError
 from vantage.measures.base import measure
 from vantage.measures.codes import dense, encode
 from vantage.measures.intervals import OVER, IntervalOptions
-from vantage.measures.multiplicity import share_beyond
+from vantage.measures.multiplicity import dealt_anew, share_beyond
 from vantage.measures.parts import (
     Part,
     check_level,
@@ -31,8 +31,8 @@ from vantage.measures.parts import (
     unit_table,
 )
 from vantage.measures.presentation import Column, View
-from vantage.measures.rater_variance import left_out_together, several_items
-from vantage.measures.ratings import OPTED_OUT, By, Floats, Ints, Judgments, judgments_frame
+from vantage.measures.rater_variance import raters_together, several_items
+from vantage.measures.ratings import OPTED_OUT, By, Floats, Ints, Judgments, drawn_raters, judgments_frame
 from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval, named
 from vantage.measures.variation.spread import CATEGORY, Per
 
@@ -106,7 +106,7 @@ def distance(
         used &= pl.col(between).is_in([first, second])
         mine = part.frame.filter(used)
         cells = Cells.of(mine, keys, between, first)
-        how = bootstrap.chosen(several_items(mine))
+        how = bootstrap.chosen(several_items(mine, bootstrap.groups))
         scale = part.scale()
         low, high = scale.ends if scale is not None else part.ends
         categories = _categories(data, part, opt_outs)
@@ -130,7 +130,7 @@ def distance(
                 unused = part.frame.filter(~used & pl.col("value").is_null())
                 row = _average(cells, units, metric_of, mine, unused, how)
                 if relabellings > 0 and how.ci != "none" and row.get("estimate") is not None and between != "rater":
-                    row |= _beyond(cells, units, metric_of, relabellings, replace(how, ci="items"))
+                    row |= _beyond(cells, units, metric_of, relabellings, mine, replace(how, ci="items"))
                 rows.append({**part.key, **about, **row})
     return stacked(rows, frames, by)
 
@@ -234,7 +234,9 @@ def _terms(name: str, p: Floats, q: Floats, smoothed: Floats, gap: Floats) -> Fl
     return np.asarray(rel_entr(p, m) + rel_entr(q, m)) / 2
 
 
-def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: int, how: Resampling) -> dict[str, Any]:
+def _beyond(
+    cells: Cells, units: Floats, metric: DistanceMetric, relabellings: int, mine: pl.DataFrame, how: Resampling
+) -> dict[str, Any]:
     """How far a distance lies beyond chance: what chance gives, the excess over it, and a permutation test.
 
     Nothing where raters are in both groups, or are too few to be dealt in another way.
@@ -243,7 +245,9 @@ def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: i
     if sides is None or len(sides) < 3:
         return {}
     rng = np.random.default_rng(how.seed)
-    dealt = np.stack([cells.distances(metric, rng.permutation(sides)[cells.rater]) for _ in range(relabellings)])
+    drawn = drawn_raters(mine["rater"].unique().sort(), how.groups)
+    again = [sides[dealt_anew(sides, drawn, rng)][cells.rater] for _ in range(relabellings)]
+    dealt = np.stack([cells.distances(metric, one) for one in again])
     dealt[np.isinf(dealt)] = np.nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # where all are undefined
@@ -308,8 +312,7 @@ def _average(
         }
 
     def without() -> Iterator[UnitValues]:
-        raters = int(cells.rater.max()) + 1
-        group = left_out_together(raters, np.random.default_rng(how.seed))[cells.rater]
+        group = raters_together(mine["rater"].unique().sort(), how)[cells.rater]
         for number in range(int(group.max()) + 1):
             left = cells.distances(metric, kept=group != number)
             known = np.isfinite(left)

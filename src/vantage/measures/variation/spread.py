@@ -18,7 +18,14 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
 from vantage.measures.counts import FEW, Counts
-from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions, WeightedIntervalOptions
+from vantage.measures.intervals import (
+    OVER,
+    SHARES,
+    Bootstrap,
+    IntervalOptions,
+    WeightedIntervalOptions,
+    speaks_of_raters,
+)
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import (
     Part,
@@ -301,7 +308,7 @@ def split_items(
             continue
         sides = _sides(group.counts.values, group.scale, ends, neutral)
         row |= group.estimated(_split_of(sides, share), how)
-        rows.append(row | ({"reason": TOO_LONG} if row.get("over") in ("raters", "both") else {}))
+        rows.append(row | ({"reason": TOO_LONG} if speaks_of_raters(row.get("over")) else {}))
     return table(rows, by)
 
 
@@ -345,11 +352,11 @@ def _opposed(
             continue
 
         def without(part: Part = part) -> Iterator[UnitValues]:
-            for rest in without_raters(part.answered, asked.seed):
+            for rest in without_raters(part.answered, asked):
                 left = opposed(rest, part)
                 yield left["item"], left["estimate"].to_numpy()
 
-        values, how = units["estimate"].to_numpy(), asked.chosen(several_items(part.answered))
+        values, how = units["estimate"].to_numpy(), asked.chosen(several_items(part.answered, asked.groups))
         rows.append({**row, **mean_with_interval(units["item"], values, how, SHARES, without=without)})
     return stacked(rows, frames, by)
 

@@ -396,8 +396,8 @@ def root_mean_squared_error(parts: Sequence[tuple[PredictedAnswers, Labels]]) ->
 
 def spearman(one: Floats, other: Floats) -> float:
     """Rank correlation; 0 where one side does not vary, so that training can go on."""
-    from scipy.stats import rankdata
+    from vantage.measures import coefficient
 
     if np.ptp(one) == 0 or np.ptp(other) == 0:
         return 0.0
-    return float(np.corrcoef(rankdata(one), rankdata(other))[0, 1])
+    return coefficient(one, other, "spearman")

@@ -29,7 +29,7 @@ from vantage.measures import (
     weighted_correlation,
 )
 from vantage.measures.intervals import interval
-from vantage.measures.relations.correlations import coefficient
+from vantage.measures.relations.correlations import coefficient, pearson_of_sums
 from vantage.report.ledger import LEVEL
 from vantage.report.ledger import p_value as p_value_of_interval
 
@@ -41,6 +41,8 @@ Weighted: TypeAlias = Callable[[Floats], Floats]
 _DIGITS: Final = re.compile(r"\d+")
 _HALF_WIDTH: Final = 1.959964
 """Of a 95 % interval, in standard errors."""
+_LEAST: Final = 3e-5
+"""Squares of a column around its mean that add up to no more are rounding."""
 _MOST: Final = 1 - 1e-9
 """Fisher's z of a perfect correlation has no end; this one keeps it finite."""
 
@@ -117,10 +119,7 @@ def _sums(one: Floats, two: Floats) -> Floats:
 
 def _pearson(sums: Floats) -> Floats:
     """Correlations from sums side by side: how many, of each side, of their squares, and of their product."""
-    n, sx, sy, xx, yy, xy = np.split(sums, 6, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = (xx - sx * sx / n) * (yy - sy * sy / n)
-        return np.where(spread > 1e-9, (xy - sx * sy / n) / np.sqrt(spread), np.nan)
+    return pearson_of_sums(*np.split(sums, 6, axis=1), least=(_LEAST, _LEAST))
 
 
 def kappa(one: Floats, two: Floats, kind: Literal["randolph", "fleiss"]) -> Weighted:

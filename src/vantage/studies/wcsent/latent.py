@@ -15,6 +15,7 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import chdtrc, expit, log_softmax
 
 from vantage.measures.intervals import CORRELATIONS
+from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import Resampling
 from vantage.report.engine import Analysis, there
 from vantage.report.parts import Figure
@@ -149,7 +150,7 @@ def latent_relations(analysis: Analysis) -> pl.DataFrame:
         asked = pl.concat([of[first]["who"], of[second]["who"]]).unique().to_list()
         row = {"first": first, "second": second, **_with_interval(products, asked, items, analysis.seed)}
         both = products[0].means()
-        plain = float(np.asarray(np.corrcoef(both.T))[0, 1]) if len(both) > 1 else None
+        plain = coefficient(*both.T, "pearson") if len(both) > 1 else None
         rows.append({**row, "plain": plain, "items": len(both), "raters": len(asked)})
     return there(pl.DataFrame(rows, infer_schema_length=None))
 
