@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from collections import Counter
@@ -19,7 +20,9 @@ from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import ChatRater
 from vantage.cli.app import app
 from vantage.errors import InputError
+from vantage.raters.models.base import ModelError
 from vantage.runs import RunOptions, RunPlan, RunStore, added, control, run
+from vantage.runs.profiles import all_suited
 from vantage.runs.records import ledger, totals
 from vantage.runs.tally import RunTally
 
@@ -84,6 +87,34 @@ def test_a_revoked_key_stops_its_own_account_at_once_and_lets_others_finish(
     endpoint.reply = lambda body: "2"
     again = run(fleet(endpoint, 200, "gone", "fine"), store)
     assert (again.tally.sent, again.complete) == (195, True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "settings", "said"),
+    [
+        ("openai:b", {"timeout": "long"}, "The setting 'timeout' takes a number, not 'long'"),
+        ("openai:b", {"key_variable": "NOT_SET"}, "set the environment variable NOT_SET"),
+        ("gguf:model.gguf", {"thread": 2}, "A gguf model has no setting 'thread'; did you mean 'threads'?"),
+        ("embeded", {}, "There is no kind of model 'embeded'; did you mean 'embedded'?"),
+    ],
+)
+def test_what_is_wrong_with_one_model_is_told_before_another_is_asked(
+    wrong: str, settings: dict[str, Any], said: str, store: RunStore, endpoint: Endpoint
+) -> None:
+    good = fleet(endpoint, 12, "a")
+    told = {"base_url": endpoint.url, **settings} if wrong == "openai:b" else settings
+    raters = [good.parts[0].rater, ChatRater(wrong, settings=told)]
+    with pytest.raises(ModelError, match=re.escape(said)):
+        run(RunPlan.of(corpus(12), raters, "warmth-competence", questions=("trust",)), store)
+    with pytest.raises(ModelError, match=re.escape(said)):
+        all_suited(raters, store, RunOptions(probe=True), max_tokens=None)
+    assert not endpoint.requests
+
+
+def test_a_fallback_that_does_not_exist_is_told_before_any_model_is_asked(store: RunStore, endpoint: Endpoint) -> None:
+    with pytest.raises(ModelError, match="There is no kind of model 'opnai'"):
+        run(fleet(endpoint, 12, "a"), store, RunOptions(fallbacks=("opnai:b",)))
+    assert not endpoint.requests
 
 
 def accounts(endpoint: Endpoint, items: int, monkeypatch: pytest.MonkeyPatch, **of: str) -> RunPlan:

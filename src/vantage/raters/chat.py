@@ -13,7 +13,7 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question, grouped
 from vantage.presentations import PLAIN, Presentation
 from vantage.raters.design import Design, styled
-from vantage.raters.models import gives_several, is_remote, load_model
+from vantage.raters.models import check_model, gives_several, is_remote, load_model
 from vantage.raters.models.base import ChatModel, Remote, Request, Sampling
 from vantage.raters.personas import Persona
 from vantage.raters.prompts import Prompter, Shot
@@ -210,6 +210,16 @@ class ChatRater:
         style = self.parts
         required = not style.two_step and any(question.rationale == "required" for question in questions)
         return len(questions) * (REASON_TOKENS if style.reasoning or style.answer_first or required else ANSWER_TOKENS)
+
+    def asked_of(self, model: str) -> ChatRater:
+        """The same rater with another model; an address or a key of one kind of model is none of another kind."""
+        same = model.partition(":")[0] == self.model_name.partition(":")[0]
+        return replace(self, model=model, name="", settings=self.settings if same else {})
+
+    def check_model(self) -> None:
+        """Refuses a model that does not exist or has no such settings, before any model is asked."""
+        if isinstance(self.model, str):
+            check_model(self.model, self.settings)
 
     def open(self) -> ChatModel:
         """The model itself, loaded."""

@@ -109,6 +109,8 @@ def run(
     options = replace(options, prices=told_prices(store, raters, options.prices))
     for part in plan.parts:
         part.check()
+    for rater in [*raters, *(rater.asked_of(model) for rater in raters for model in options.fallbacks)]:
+        rater.check_model()
     check_affordable(plan, store, options)
     drifted, same = _canaries(plan, store, options) if options.canary else ({}, [])
     number = begin(store, plan)
@@ -234,9 +236,7 @@ class _Work:
             part, rater = judged.part, judged.rater
             done = part.done()
             items = part.open(pl.concat([done, judged.judgments.select(done.columns)]).unique())["item"].to_list()
-            # Settings are those of a kind of model: an address of one is none of another.
-            same = model.partition(":")[0] == rater.model_name.partition(":")[0]
-            other = replace(rater, model=model, name="", settings=rater.settings if same else {})
+            other = rater.asked_of(model)
             other, _ = suited(other, kept(self.store, other), max_tokens=None)
             if not items or any(one.rater.id == other.id for one in self.outcome.judged):
                 continue
@@ -260,6 +260,9 @@ class _Work:
         An account that is at fault stops its own share; whatever else ends one ends all.
         """
         outcome = self.outcome
+        # What is wrong with one model, such as a key that is missing, is told before another is asked.
+        for share in shares:
+            share.prepare()
         for share in shares:
             share.start()
         while waiting := [share for share in shares if not share.done.is_set()]:
@@ -300,27 +303,32 @@ class _Share:
 
     def __init__(self, parts: list[PlanPart], work: _Work, stack: ExitStack) -> None:
         engine, options, run = work.engine, work.options, work.outcome.run
-        name, price = parts[0].rater.model_name, price_of(parts[0].rater.model_name, options.prices)
+        rater = parts[0].rater
+        name, self.remote, price = rater.model_name, rater.remote, price_of(rater.model_name, options.prices)
         if work.budget.limit is not None and price is None:
             raise InputError(
                 f"max-cost needs the price of '{name}'",
                 remedy=f"write a line '{name}: {{input: …, output: …}}' into a file and pass it with --prices",
             )
         self.engine, self.accounts, self.tally, self.done = engine, work.accounts, RunTally(), threading.Event()
-        self.model = stack.enter_context(_Model(parts[0].rater, lambda rater: engine.open(rater, options)))
+        self.model = stack.enter_context(_Model(rater, lambda rater: engine.open(rater, options)))
         self.source = CallSource(parts, work.store, run, self.model.opened, options, self.tally)
         price = price and discounted(price, engine.price_share)
         self.job = Job(self.source, work.store, run, options, self.tally, work.budget, price)
         self.error: BaseException | None = None
 
-    def start(self) -> None:
-        """Sends what is open, in a thread of its own."""
-        # Where nothing is open there is nothing to load a model for.
+    def prepare(self) -> None:
+        """Opens a model behind a network if something is to be asked; others are opened by their engines."""
         self.source.put_back(self.source.take(1))
         if self.source.idle:
             self.done.set()
-            return
-        threading.Thread(target=self._work, name="engine", daemon=True).start()
+        elif self.remote:
+            self.model.opened()
+
+    def start(self) -> None:
+        """Sends what is open, in a thread of its own."""
+        if not self.done.is_set():
+            threading.Thread(target=self._work, name="engine", daemon=True).start()
 
     def _work(self) -> None:
         try:

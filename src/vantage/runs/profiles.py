@@ -6,12 +6,14 @@ import json
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
 from vantage.raters.chat import ANSWER_TOKENS, ChatRater
 from vantage.raters.models import kind_of
+from vantage.raters.models.base import ChatModel
 from vantage.raters.models.probe import ROOM, ModelProfile, probe
 from vantage.runs.export import calls
 from vantage.runs.keys import identity
@@ -105,21 +107,21 @@ def all_suited(
 ) -> tuple[list[ChatRater], list[str]]:
     """Raters with the defaults that suit their models, and what was changed; with `probe`, unknown models are probed.
 
-    A fallback that cannot be used is told before it is needed.
+    What is wrong with one of them, or with a fallback, is told before another is asked.
     """
     known: dict[str, ModelProfile | None] = {}
-    for rater in [*raters, *(replace(raters[0], model=model, name="") for model in options.fallbacks)]:
-        if rater.model_name in known:
-            continue
-        profile = kept(store, rater)
-        if profile is None and options.probe and rater.remote and options.engine == "local":
-            model = rater.open()
-            try:
-                profile = probe(model)
-            finally:
-                model.close()
+    every = {rater.model_name: rater for rater in [*map(raters[0].asked_of, options.fallbacks), *raters]}
+    for rater in every.values():
+        rater.check_model()
+    with ExitStack() as stack:
+        unknown: list[tuple[ChatRater, ChatModel]] = []
+        for name, rater in every.items():
+            known[name] = kept(store, rater)
+            if known[name] is None and options.probe and rater.remote and options.engine == "local":
+                unknown.append((rater, stack.enter_context(closing(rater.open()))))
+        for rater, model in unknown:
+            known[rater.model_name] = profile = probe(model)
             keep(store, rater, profile)
-        known[rater.model_name] = profile
     changed = [suited(rater, known[rater.model_name], max_tokens=max_tokens) for rater in raters]
     notes = dict.fromkeys(note for _, hints in changed for note in hints)
     return [rater for rater, _ in changed], list(notes)

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from vantage.instruments import MultipleChoice, Question
+from vantage.raters.answers import answer_schema
 from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
 from vantage.raters.models.remote import RemoteModel
+from vantage.scales import Scale
 
 from .endpoint import Answer, Endpoint
 from .providers import DIALECTS, Dialect, Served, base_url
@@ -149,6 +152,27 @@ def test_a_schema_that_is_refused_is_left_out(lab: Lab, dialect: Dialect) -> Non
     assert answer.text == "4"
     assert len(endpoint.requests) == 2
     assert any("asked for in words only" in note for note in model.notes)
+
+
+def test_a_schema_has_no_sizes_where_the_provider_takes_none(lab: Lab, dialect: Dialect) -> None:
+    def script(body: dict[str, Any]) -> Served:
+        told = str(dialect.schema(body))
+        named = [size for size in ("minimum", "maximum", "minLength", "maxLength", "minItems") if f"'{size}':" in told]
+        if named and dialect.name.partition(":")[0] in ("anthropic", "azure", "bedrock"):
+            message = f"For 'integer' type, property '{named[0]}' is not supported"
+            return Served(status=400, named=dialect.schema_field, message=message)
+        return Served('{"rank": ["a", "b"]}')
+
+    ranked = MultipleChoice("rank", "Rank", "Which?", Scale.labels("a", "b"), ranked=True)
+    points = Question("points", "Points", "How many?", Scale.points(0, 100))
+    words = Question("words", "Words", "Why?", Scale.free_text(40))
+    asked_for = [*ranked.parts(), points, words]
+    schema = answer_schema(asked_for, reason=False, together=True)
+    assert all(f"'{size}'" in str(schema) for size in ("minimum", "maximum", "minLength", "maxLength", "minItems"))
+    answer, endpoint, model = asked(lab, dialect, script, Request(QUESTION, schema=schema))
+    assert (answer.text, len(endpoint.requests)) == ('{"rank": ["a", "b"]}', 1)
+    assert list(dialect.schema(endpoint.requests[0])["properties"]) == ["rank", "points", "words"]
+    assert not any("in words only" in note for note in model.notes)
 
 
 def test_an_endpoint_that_is_gone_or_silent_is_told(lab: Lab, dialect: Dialect) -> None:

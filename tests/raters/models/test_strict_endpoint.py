@@ -1,6 +1,6 @@
 """A strict endpoint, written from the documentation of seven protocols: whatever it sends, no answer is invented.
 
-Every documented finish reason and ten that nobody documents, 25 ways to write thinking into a reply, closed, unclosed
+Every documented finish reason and ten that nobody documents, 30 ways to write thinking into a reply, closed, unclosed
 and opened in the prompt, and replies in the asked form and out of it, drawn at random: 2,000 cases.
 """
 
@@ -40,6 +40,10 @@ MARKS = [
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
     ("Here is my thought process: ", "\nHere is my response: "),
     ("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]\n"),
+    ("&lt;think&gt;", "&lt;/think&gt;"),
+    ("\\u003cthink\\u003e", "\\u003c/think\\u003e"),
+    ("＜think＞", "＜／think＞"),
+    ("【思考过程】", "【回答】"),
 ]
 UNDOCUMENTED = ["", None, "finished", "abandoned", "STOPPED", "repetition", "preempted", "done", "end", "tool_calls"]
 INTERRUPTED = ["error", "abort", "insufficient_system_resource", "cancelled", "timeout"]
@@ -52,6 +56,13 @@ OTHERWISE = [
     "If pressed, 2.",
     "It could be a 2 or so.",
     "2, no, 1",
+    "<answer>2</answer> no, rather <answer>3</answer>",
+    "<answer>2</answer> Wait, that is too low.",
+    '{"answer": 2} On reflection, this does not hold.',
+    '{"stars": 2}',
+    '{"first_draft": 2, "reason": "To be revised."}',
+    '{"example": {"answer": 2}}',
+    '{"answer": 2, "corrected_rating": 1}',
 ]
 
 

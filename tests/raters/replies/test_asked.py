@@ -37,14 +37,14 @@ def test_replies_to_the_prompts_of_vantage_are_read_as_meant() -> None:
     # question, and no value is invented.
     assert counts == {
         ("large", "right"): 125,
-        ("careless", "missed"): 93,
-        ("careless", "right"): 160,
-        ("first", "missed"): 263,
-        ("first", "right"): 514,
-        ("second", "missed"): 196,
-        ("second", "right"): 410,
-        ("third", "missed"): 167,
-        ("third", "right"): 323,
+        ("careless", "missed"): 100,
+        ("careless", "right"): 153,
+        ("first", "missed"): 265,
+        ("first", "right"): 512,
+        ("second", "missed"): 197,
+        ("second", "right"): 409,
+        ("third", "missed"): 168,
+        ("third", "right"): 322,
     }
 
 

@@ -20,6 +20,7 @@ from vantage.raters.replies.clean import LONGEST, plain_text
         ("a\r\nb\tc", "a\nb c"),
         ("\ud800", "?"),
         (b"\xff5", "\ufffd5"),
+        ("« 5 »", '"5"'),
         (5, "5"),
         (5.0, "5.0"),
         (True, None),

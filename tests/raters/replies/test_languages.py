@@ -4,11 +4,15 @@ They were written in the manner of models that no other file here has (in the as
 reasons in the language; refusals; and prose with doubt, negation and second thoughts), and judged before the parser
 had read any of them. `asked` are replies in the form that prompts of Vantage ask for, `refusal` and `prose` are not.
 A rule for refusals came of the first file; none came of the second, which has four more languages and other dialects
-of thinking. The third has ten more languages and the habits of newer models: every reply in the asked form was read at
-first, and no value came of prose, but six of seven refusals and seven of ten answer lines in the language of the reply
-went unread. The fourth looks for doubt and conditions in words that no list had: of 100 pieces of recorded prose, 36
-got a value at first (26 of 64 in one part, then 10 of 36 after lists were longer), so that a value now needs a remark
-behind it to be a reason, or English without doubt. `translated` is an answer line whose noun is not "Answer".
+of thinking. The third has ten more languages and the habits of newer models: every reply in the asked form was read
+at first, and no value came of prose, but six of seven refusals and seven of ten answer lines in the language of the
+reply went unread. The fourth looks for doubt and conditions in words that no list had: of 100 pieces of recorded
+prose, 36 got a value at first (26 of 64 in one part, then 10 of 36 after lists were longer), so that a value now
+needs a remark behind it to be a reason, or English without doubt. The fifth, in 22 languages, was written by somebody
+who had not read the parser. Of its 123 replies in the asked form, 122 were read at first and none wrong; of 92
+others, which look like an answer, 10 got a value strictly, nine of them under a JSON key that was not asked for
+(`key`) and one from a tag that the next sentence takes back. Both are no answer any more. `translated` is an answer
+line whose noun is not "Answer".
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion
 from vantage.scales import OptOut, Scale, show_code
 
-FILES = ("languages.tsv", "languages_second.tsv", "languages_third.tsv", "languages_fourth.tsv")
+FILES = ("languages.tsv", "languages_second.tsv", "languages_third.tsv", "languages_fourth.tsv", "languages_fifth.tsv")
 ROWS = [
     row | {"file": file}
     for file in FILES
@@ -90,19 +94,20 @@ def verdicts(form: str, *, prose: bool) -> list[Counter[str]]:
 
 
 def test_replies_in_the_asked_form_are_read_and_none_is_invented() -> None:
-    # As at first reading, but for "~4" in the last file, which was a 4; a three between guillemets is left unread.
+    # At first reading "~4" was a 4, and a number between guillemets and spaces was left unread.
     assert verdicts("asked", prose=False) == [
-        {"right": 205, "unread": 1},
+        {"right": 206},
         {"right": 109},
         {"right": 125},
         {"right": 25},
+        {"right": 123},
     ]
     assert verdicts("translated", prose=False)[2] == {"right": 10}
 
 
 def test_refusals_are_told_in_every_language() -> None:
     # At first reading only the English one was; a rule for the others came of it.
-    assert verdicts("refusal", prose=False) == [{"right": 8}, {"right": 5}, {"right": 7}, {}]
+    assert verdicts("refusal", prose=False) == [{"right": 8}, {"right": 5}, {"right": 7}, {}, {}]
 
 
 def test_nothing_is_read_strictly_from_prose() -> None:
@@ -111,16 +116,23 @@ def test_nothing_is_read_strictly_from_prose() -> None:
         {"right": 55, "unread": 11},
         {"right": 57, "unread": 2},
         {"right": 101, "unread": 8},
+        {"right": 83},
     ]
 
 
+def test_strictly_an_answer_stands_under_the_key_that_was_asked_for() -> None:
+    assert verdicts("key", prose=False)[4] == {"right": 9}
+
+
 def test_recorded_prose_is_read_where_nothing_casts_doubt_on_it() -> None:
-    # 18 answers of 34, and no value of the 289 replies that give none.
+    # 18 answers of 34, and one value of the 372 replies that give none.
     assert verdicts("prose", prose=True) == [
         {"right": 81, "unread": 8},
         {"right": 61, "unread": 5},
         {"right": 59},
         {"right": 106, "unread": 3},
+        # Somebody else in the reply says it: "The crowd shouted: Answer: 4".
+        {"right": 82, "invented": 1},
     ]
 
 

@@ -37,6 +37,19 @@ def test_every_layout_is_read(text: str) -> None:
     assert values(text, TRAITS) == {"good-natured": 2.0, "friendly": 4.0, "honest": 3.0}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"trust": 2, "sociability": 1, "competence": 0} Hmm, trust should be 1 instead.',
+        '{"draft": {"trust": 2, "sociability": 1, "competence": 0}}',
+        '{"trust": {"stars": 2}, "sociability": {"first": 1}, "competence": {"in_doubt": 0}}',
+        '[{"question": "trust", "stars": 2}, {"question": "sociability", "stars": 1}]',
+    ],
+)
+def test_strictly_each_answer_stands_where_it_was_asked_for(text: str) -> None:
+    assert {reply.value for reply in parse_replies(text, WARMTH, strict=True).values()} == {None}
+
+
 def test_numbers_of_questions_are_no_names() -> None:
     assert values("1. -2\n2. 0", WARMTH) == dict.fromkeys(["trust", "sociability", "competence"], "missing")
 

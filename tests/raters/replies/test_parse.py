@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from tests.raters.replies.questions import (
@@ -17,8 +20,10 @@ from tests.raters.replies.questions import (
     Unread,
     expected,
 )
-from vantage.instruments import Question
+from vantage.instruments import MultipleChoice, Question
 from vantage.raters.replies import parse_reply
+from vantage.raters.replies.own_words import parse_own
+from vantage.scales import Scale
 
 ANSWERED = [
     # JSON, with all that goes wrong in it
@@ -265,3 +270,41 @@ def test_anything_but_text_is_said_to_be_none() -> None:
     assert parse_reply(b"7", NINE).value == 7  # type: ignore[arg-type]
     assert parse_reply(7, NINE).value == 7  # type: ignore[arg-type]
     assert parse_reply("7", NINE, source=b"7").value == 7  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"stars": 4}',
+        '{"first_draft": 4, "reason": "To be revised."}',
+        '{"example": {"answer": 4}}',
+        '{"answer": 4} On reflection, this does not hold.',
+        "<answer>4</answer> Wait, that is too high.",
+        "<answer>4</answer> no, rather <answer>5</answer>",
+        "\\boxed{4} is not my answer",
+    ],
+)
+def test_strictly_nothing_is_read_under_another_key_or_before_further_words(reply: str) -> None:
+    assert parse_reply(reply, FIVE, strict=True).value is None
+
+
+def test_in_recorded_replies_an_answer_in_a_form_can_be_taken_back() -> None:
+    assert parse_reply("<answer>4</answer> Scratch that.", FIVE).rule == "conflict"
+    assert parse_reply('{"rating": 4}\nI changed my mind.', FIVE).rule == "conflict"
+    assert parse_reply("<answer>4</answer> I hope this helps.", FIVE).value == 4
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        (MultipleChoice("mood", "Mood", "Which?", Scale.labels("joy", "fear", "awe")), ["joy"], "rejected"),
+        (Question("why", "Why", "Why?", Scale.free_text(40)), "rain", "question"),
+    ],
+)
+def test_strictly_options_and_texts_stand_under_the_key_that_was_asked_for(
+    question: Question, answer: Any, other: str
+) -> None:
+    given = json.dumps({"answer": answer})
+    assert {one.status for one in parse_own(given, question, strict=True).values()} == {"answered"}
+    for text in (json.dumps({other: answer}), f"{given} No, fear."):
+        assert {one.status for one in parse_own(text, question, strict=True).values()} == {"unparsed"}

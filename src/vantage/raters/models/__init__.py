@@ -125,6 +125,13 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
     vantage.raters.models.base.ModelError: An embedded model has no setting 'thread'; did you mean 'threads'?
     """
     check_sending()
+    _, _, argument = spec.partition(":")
+    fitting = check_model(spec, settings)
+    return cast(ChatModel, kind_of(spec)(*filter(None, [argument]), **fitting))
+
+
+def check_model(spec: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a model as its class takes them; raises `ModelError` for a name or a setting that cannot be."""
     kind, _, argument = spec.partition(":")
     model = kind_of(spec)
     behind = _KINDS[kind][2] if kind in _KINDS else _argument(model)
@@ -132,8 +139,7 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
         raise ModelError(f"The model '{spec}' is not complete; write {kind}:{behind}.")
     if argument and not behind:
         raise ModelError(f"Nothing follows '{kind}'; write {kind} instead of {spec}.")
-    fitting = checked(kind, model, settings)
-    return cast(ChatModel, model(argument, **fitting) if behind else model(**fitting))
+    return checked(kind, model, settings)
 
 
 def kind_of(spec: str) -> Any:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import openai
 
 from vantage.raters.models.base import Completion, Request, note_once
 from vantage.raters.models.chat_protocol import read_message
 from vantage.raters.models.remote import RemoteModel
-
-_UNSUPPORTED: Final = ("minimum", "maximum")
-"""Keywords of JSON Schema that structured output does not take; the prompt says them in words."""
 
 
 class AnthropicModel(RemoteModel):
@@ -23,7 +20,7 @@ class AnthropicModel(RemoteModel):
     """
 
     kind = "anthropic"
-    tells_probabilities = False
+    tells_probabilities = sizes = False
     hosted = "https://api.anthropic.com"
     path = "/v1/messages"
     usual_key = "ANTHROPIC_API_KEY"
@@ -56,13 +53,6 @@ class AnthropicModel(RemoteModel):
             body["system"] = [cached]
         own: dict[str, Any] = {}
         if request.schema is not None:
-            shape = {"format": {"type": "json_schema", "schema": _plain(request.schema)}}
+            shape = {"format": {"type": "json_schema", "schema": self.shape(request)}}
             own["output_config"] = {**shape, **(self._parameters.get("output_config") or {})}
         return self._sent(body, own)
-
-
-def _plain(schema: Any) -> Any:
-    """A schema without the keywords that structured output does not take."""
-    if isinstance(schema, Mapping):
-        return {key: _plain(value) for key, value in schema.items() if key not in _UNSUPPORTED}
-    return [_plain(one) for one in schema] if isinstance(schema, list) else schema

@@ -28,7 +28,7 @@ class BedrockModel(RemoteModel):
     """
 
     kind = "bedrock"
-    tells_probabilities = False
+    tells_probabilities = sizes = False
     errors = (botocore.ClientError, botocore.BotoCoreError)
     hosted = "https://bedrock-runtime.amazonaws.com"
     usual_key = "AWS_BEARER_TOKEN_BEDROCK"
@@ -85,7 +85,7 @@ class BedrockModel(RemoteModel):
         if system := [{"text": m.content} for m in request.messages if m.role == "system"]:
             body["system"] = system
         if request.schema is not None and "outputConfig" not in self._left_out:
-            shape = {"jsonSchema": {"schema": json.dumps(request.schema), "name": "reply"}}
+            shape = {"jsonSchema": {"schema": json.dumps(self.shape(request)), "name": "reply"}}
             body["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": shape}}
         if self._parameters:
             body["additionalModelRequestFields"] = self._parameters

@@ -34,10 +34,12 @@ _LEFTOVERS: Final = re.compile(
 """Marks that go around the answer itself in some of the dialects."""
 _SUSPECT: Final = re.compile(
     r"[<◁][|｜/]{0,2}[\w:.-]{0,20}(?:think|thought|reason|reflect|channel|monologue|scratch)[\w:.-]{0,20}[|｜/]{0,2}[>▷]"
-    r"|(?-i:\[/?[A-Z_]{0,20}(?:THINK|THOUGHT|REASON|REFLECT)[A-Z_]{0,20}\])",
+    r"|【/?(?:思考|推理)[^】]{0,8}】|(?-i:\[/?[A-Z_]{0,20}(?:THINK|THOUGHT|REASON|REFLECT)[A-Z_]{0,20}\])",
     re.IGNORECASE,
 )
 """What looks like a mark of thinking."""
+_DISGUISED: Final = re.compile(r"(?:&lt;|\\u003c|＜)([/／]?[\w:|｜-]{2,40})(?:&gt;|\\u003e|＞)", re.IGNORECASE)
+"""A mark whose brackets are escaped, as by a web page, or full-width."""
 _MARK: Final = re.compile(r"[<\[◁«{|]{1,2}[^\s<>\[\]]{1,40}[>\]▷»}|]{1,2}")
 NO_MARK: Final = "(?!)"
 
@@ -57,7 +59,7 @@ class _Table:
         firsts = "".join(mark[:2] for one in learned for mark in one[1:] if mark != NO_MARK)
         self.opens, self.closes = (
             re.compile(
-                rf"(?=[<\[◁ha{firsts}])(?:"
+                rf"(?=[<\[◁【ha{firsts}])(?:"
                 + "|".join(f"(?P<d{n}>{getattr(one, side)})" for n, one in enumerate(self.dialects))
                 + ")",
                 re.IGNORECASE,
@@ -65,7 +67,7 @@ class _Table:
             for side in ("opens", "closes")
         )
         self.any = re.compile(
-            "|".join([r"[<\[◁]|Here(?: is|'s|\sare)\smy|\Aanalysis|assistantfinal", *(one.closes for one in learned)])
+            "|".join([r"[<\[◁【]|Here(?: is|'s|\sare)\smy|\Aanalysis|assistantfinal", *(one.closes for one in learned)])
         )
 
     def name(self, mark: re.Match[str]) -> str:
@@ -114,6 +116,7 @@ def split_thinking(text: str) -> Parted:
     >>> split_thinking("Hm. So 4.</think>4").answer, split_thinking("<think>Let me see").open
     ('4', True)
     """
+    text = _DISGUISED.sub(lambda mark: f"<{mark[1].replace('／', '/')}>", text)
     if _TABLE.any.search(text) is None:
         return Parted(text, "")
     whole = text.lstrip()

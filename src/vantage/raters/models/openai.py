@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import openai
@@ -164,7 +165,7 @@ class AzureModel(OpenAIModel):
     `OPENAI_API_VERSION` chooses the version of the interface.
     """
 
-    kind = "azure"
+    kind, sizes = "azure", False
     hosted = "https://openai.azure.com"
     usual_key = "AZURE_OPENAI_API_KEY"
     batches, batch_root = "azure", "/openai"
@@ -176,6 +177,10 @@ class AzureModel(OpenAIModel):
         if not url:
             raise ModelError("Where is the Azure resource? Set AZURE_OPENAI_ENDPOINT or pass --base-url.")
         return url
+
+    def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
+        """What is sent."""
+        return super().body(replace(request, schema=self.shape(request)), options)
 
     @property
     def path(self) -> str:

@@ -37,6 +37,8 @@ T = TypeVar("T")
 _FIRST_WAIT: Final = 0.5
 LOGPROBS: Final = ("logprobs", "top_logprobs", "response_logprobs", "responseLogprobs")
 """What providers call the parameters with which log-probabilities are asked for."""
+_SIZES: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+"""Keywords of JSON Schema that some providers answer with a fault."""
 _LONGEST_WAIT: Final = 300.0
 """Seconds that a model waits that is used without a run; a run waits as long as it is asked to."""
 
@@ -52,6 +54,8 @@ class RemoteModel(ABC):
     kind: ClassVar[str]
     tells_probabilities: ClassVar[bool] = True
     """Whether the protocol can tell how probable the tokens are with which a reply begins."""
+    sizes: ClassVar[bool] = True
+    """Whether a schema may bound numbers, texts and lists; otherwise only the prompt says how large they may be."""
     errors: ClassVar[tuple[type[Exception], ...]] = (openai.OpenAIError, ToldError)
     """What the client raises."""
     batch_root: ClassVar[str] = ""
@@ -168,6 +172,10 @@ class RemoteModel(ABC):
     @abstractmethod
     def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
         """What is sent for a request, or to score options, without the parameters that the endpoint rejects."""
+
+    def shape(self, request: Request) -> Mapping[str, Any] | None:
+        """The JSON Schema of the reply, in keywords that the provider takes."""
+        return request.schema if self.sizes else _unsized(request.schema)
 
     def _sent(self, body: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A body with the user's parameters, those of `own` in their place, and without what the endpoint rejects."""
@@ -363,6 +371,17 @@ class RemoteModel(ABC):
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
         await self._close_client()
+
+
+def _unsized(schema: Any) -> Any:
+    """A schema without sizes; a question may be called like one.
+
+    >>> _unsized({"properties": {"minimum": {"type": "string", "maxLength": 9}}})
+    {'properties': {'minimum': {'type': 'string'}}}
+    """
+    if isinstance(schema, Mapping):
+        return {k: _unsized(one) for k, one in schema.items() if k not in _SIZES or isinstance(one, Mapping)}
+    return [_unsized(one) for one in schema] if isinstance(schema, list) else schema
 
 
 def is_secret(key: str) -> bool:

@@ -32,23 +32,28 @@ class AnswerField:
     final: bool
 
 
-def answer_fields(data: Any, names: frozenset[str]) -> list[AnswerField]:
+def answer_fields(data: Any, names: frozenset[str], *, strict: bool = False) -> list[AnswerField]:
     """The values of parsed JSON that stand under an answer's key, or under a name of the question.
 
-    An object with a single value beside the reason needs no telling key.
+    In recorded replies an object with a single value beside the reason needs no telling key. Strictly, the answer
+    stands under one of the keys that a prompt of Vantage asks for; other keys can only contradict it.
 
     >>> [field.value for field in answer_fields({"result": {"Final answer": 4, "why": "so"}}, frozenset())]
     [4]
     >>> [field.value for field in answer_fields({"how ironic": 4, "reason": "so"}, frozenset())]
     [4]
+    >>> answer_fields({"stars": 4, "reason": "so"}, frozenset(), strict=True)
+    []
     """
     if isinstance(data, list) and len(data) == 1:
         data = data[0]
     named = [field for field in _walk(data, 0) if words(field.key) in names]
     if named:
-        return [inner for field in named for inner in _opened(field)]
+        return [inner for field in named for inner in _opened(field, strict=strict)]
+    if strict and not (isinstance(data, dict) and any(words(key) == "answer" for key in data)):
+        return []
     fields = [field for field in _walk(data, 0) if _names_answer(field.key) and not isinstance(field.value, dict)]
-    if fields:
+    if fields or strict:
         return fields
     rest = [f for f in _walk(data, 0) if not (set(words(f.key).split()) & (_REASONS | _ASIDE))]
     return rest if len(rest) == 1 and not isinstance(rest[0].value, dict) else []
@@ -76,10 +81,10 @@ def _names_answer(key: str) -> bool:
     return bool(set(parts) & _ANSWERS) and not set(parts) & (_REASONS | _ASIDE)
 
 
-def _opened(field: AnswerField) -> Iterator[AnswerField]:
+def _opened(field: AnswerField, *, strict: bool) -> Iterator[AnswerField]:
     """A question's value, or the answer inside it where it is an object of its own."""
     if isinstance(field.value, dict):
-        yield from answer_fields(field.value, frozenset())
+        yield from answer_fields(field.value, frozenset(), strict=strict)
     else:
         yield field
 

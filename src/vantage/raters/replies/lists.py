@@ -14,7 +14,7 @@ from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import find_json
 from vantage.raters.replies.own_words import alike, given_in, names, own_of, parse_own
 from vantage.raters.replies.parse import Parser, parse_reply
-from vantage.raters.replies.prose import WITHDRAWN
+from vantage.raters.replies.prose import LETTER, WITHDRAWN
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, unparsed
 from vantage.raters.replies.slots import read_all, read_lead
@@ -70,20 +70,20 @@ def parse_replies(
         return {asked[0].id: parse_reply(text, asked[0], source, cut=cut, strict=strict)}
     whole = put(asked)
     if isinstance(whole[0], MultipleChoice) and len(whole) == 1:
-        return parse_own(text, whole[0], cut=cut)
+        return parse_own(text, whole[0], cut=cut, strict=strict)
     apart = [one for one in whole if isinstance(one, MultipleChoice) or one.scale.text or one.shares]
     points = [question for question in whole if question not in apart]
     replies = _points(text, points, source, cut, strict) if points else {}
     for question in whole:
         if question in apart:
-            replies |= _in_own_words(text, question, source)
+            replies |= _in_own_words(text, question, source, strict=strict)
     for question in points:
         if question.unlike and replies[question.id].value == replies[question.unlike].value is not None:
             replies |= {question.id: unparsed("conflict"), question.unlike: unparsed("conflict")}
     return replies
 
 
-def _in_own_words(text: str | None, question: Question, source: str | None = None) -> dict[str, ParsedReply]:
+def _in_own_words(text: str | None, question: Question, source: str | None, *, strict: bool) -> dict[str, ParsedReply]:
     """A text or a list of options among the answers to other questions: only what stands under its key counts."""
     plain, _ = readable(text)
     for one in reversed(find_json(plain)):
@@ -93,7 +93,7 @@ def _in_own_words(text: str | None, question: Question, source: str | None = Non
             continue
         value = None if one.cut else data[key]
         if isinstance(value, dict):
-            return own_of(given_in(value, question), question, "json", reason_of(value), source)
+            return own_of(given_in(value, question, strict=strict), question, "json", reason_of(value), source)
         return own_of(value, question, "json", source=source)
     refused = ParsedReply(None, "refused", plain, "prose:refusal")
     return alike(question, refused if refuses(plain) else unparsed("missing"))
@@ -115,7 +115,9 @@ def _points(
     if not entries and refuses(plain):
         return {question.id: ParsedReply(None, "refused", plain, "prose:refusal") for question in asked}
     settled = {question.id: _settled([reply for id_, reply in entries if id_ == question.id]) for question in asked}
-    if WITHDRAWN.search(plain[find_json(plain)[-1].end :] if find_json(plain) else plain):
+    found = find_json(plain)
+    # Behind the object that was asked for, any words may take an answer back.
+    if (LETTER if strict and found else WITHDRAWN).search(plain[found[-1].end :] if found else plain):
         settled = {id_: reply if reply.status == "unparsed" else unparsed("conflict") for id_, reply in settled.items()}
     if not cut:
         return settled
@@ -126,6 +128,7 @@ class _Batch:
     """Reads what belongs to each of several questions."""
 
     def __init__(self, questions: Sequence[Question], source: str | None, strict: bool) -> None:
+        self.strict = strict
         self.parsers = {question.id: Parser(question, source, strict=strict) for question in questions}
         self.ids: dict[str, str] = {}
         shared: set[str] = set()
@@ -158,7 +161,7 @@ class _Batch:
             question = self.ids.get(words(key))
             if question is not None:
                 yield (question, self._answer(question, {key: value}))
-            elif isinstance(value, dict | list):
+            elif isinstance(value, dict | list) and not self.strict:
                 yield from self._within(value, depth + 1)
 
     def _names(self, key: str, value: Any) -> bool:
@@ -167,7 +170,7 @@ class _Batch:
     def _answer(self, question: str, data: dict[str, Any]) -> ParsedReply:
         parser = self.parsers[question]
         kept = {key: value for key, value in data.items() if not self._names(key, value)}
-        fields = answer_fields(kept, parser.names)
+        fields = answer_fields(kept, parser.names, strict=parser.strict)
         if len(fields) != 1:
             return unparsed("several" if fields else "no-answer")
         return parser.value(fields[0].value, "json", reason_of(kept))

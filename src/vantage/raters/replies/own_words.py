@@ -14,6 +14,7 @@ from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import Cut, find_json
 from vantage.raters.replies.opt_outs import read_opt_out
+from vantage.raters.replies.prose import LETTER
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, unparsed
 from vantage.raters.replies.slots import closed
@@ -29,7 +30,7 @@ _NONE: Final = frozenset({"none", "none of these", "none of them", "none applies
 
 
 def parse_own(
-    text: str | None, question: Question, source: str | None = None, *, cut: bool = False
+    text: str | None, question: Question, source: str | None = None, *, cut: bool = False, strict: bool = False
 ) -> dict[str, ParsedReply]:
     """The reply to such a question, by the ids of the questions that it answers: each option's own where several apply.
 
@@ -49,11 +50,15 @@ def parse_own(
     if obstacle or cut:
         return alike(question, unparsed(obstacle or "cut"))
     for part in reversed(find_json(plain)):
-        given = given_in(part.data, question)
+        given = given_in(part.data, question, strict=strict)
         if part.cut and (given is not None or not question.scale.text):
             return alike(question, unparsed("truncated"))
+        if given is not None and strict and LETTER.search(plain[part.end :]):
+            return alike(question, unparsed("conflict"))
         if given is not None:
             return own_of(given, question, "json", reason_of(part.data), source)
+    if strict and plain[:1] == "{" and plain[-1:] == "}" and not question.shares:
+        return alike(question, unparsed("not-the-form"))
     marks = list(_MARKED.finditer(plain))
     before, answer = (plain[: marks[-1].start()], plain[marks[-1].end() :]) if marks else ("", plain)
     replies = own_of(answer, question, "marker" if marks else "whole", before.strip() or None, source)
@@ -63,12 +68,12 @@ def parse_own(
     return replies
 
 
-def given_in(data: Any, question: Question) -> Any:
+def given_in(data: Any, question: Question, *, strict: bool = False) -> Any:
     """What stands in JSON as the answer to a question; null where nothing does."""
     if isinstance(data, dict) and question.shares:
         shares = [value for key, value in data.items() if words(key) in {"answer", *names(question)}]
         return shares[-1] if shares else data
-    fields = answer_fields(data, names(question)) if isinstance(data, dict) else []
+    fields = answer_fields(data, names(question), strict=strict) if isinstance(data, dict) else []
     given = fields[-1].value if fields else data if isinstance(data, list) and not question.scale.text else None
     return None if isinstance(given, dict) and not question.scale.text else given
 

@@ -18,7 +18,7 @@ from vantage.raters.replies.labels import wordings, words
 from vantage.raters.replies.loose_json import Cut, Found, find_json
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.own_words import names, parse_own
-from vantage.raters.replies.prose import ANSWER_LINE, Prose, names_options
+from vantage.raters.replies.prose import ANSWER_LINE, LETTER, WITHDRAWN, Prose, names_options
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, Reading, unparsed
 from vantage.raters.replies.slots import read_all
@@ -73,7 +73,7 @@ def parse_reply(
     'not-the-form'
     """
     if question.scale.text or question.shares:
-        return parse_own(text, question, source, cut=cut)[question.id]
+        return parse_own(text, question, source, cut=cut, strict=strict)[question.id]
     plain, obstacle = readable(text, cut=cut)
     return unparsed(obstacle) if obstacle else Parser(question, source, strict=strict).parse(plain, cut=cut)
 
@@ -149,7 +149,8 @@ class Parser:
         if self.scale.named and final.form in NUMERIC and _RATED.search(line.group()):
             return unparsed("other-scale")
         before = [one for one in above if one.strip()]
-        if (before and _EXAMPLE.search(before[-1])) or self.source_says(text):
+        end = len(text.rstrip(" .\"'*"))
+        if (before and _EXAMPLE.search(before[-1])) or any(stop >= end for _, stop in copied(text, self.source)):
             return None
         lines = [
             (one, match.end())
@@ -168,10 +169,6 @@ class Parser:
             return unparsed("several")
         return final.reply("marker", "\n".join(above).strip() or None)
 
-    def source_says(self, text: str) -> bool:
-        """Whether the end of a reply is copied from the item."""
-        return any(end >= len(text.rstrip(" .\"'*")) for _, end in copied(text, self.source))
-
     def _may_go_on(self, text: str) -> bool:
         """Whether what stands at the end of a reply could be the beginning of another answer."""
         written = text.strip(" *_\"'`\n:")
@@ -186,23 +183,31 @@ class Parser:
     def _tagged(self, text: str) -> ParsedReply | None:
         answers, reason, is_open = tagged(text)
         if not answers and (reading := bracketed(text, self.scale)):
-            return reading.reply("tag", text[: reading.end].rpartition("[")[0].rstrip(" [*\n") or None)
+            before = text[: reading.end].rpartition("[")[0].rstrip(" [*\n")
+            return self._standing(reading.reply("tag", before or None), text[reading.end :])
         if is_open:
             return unparsed("truncated")
-        return _agreed([self.value(answer, "tag", reason) for answer in answers])
+        reply = _agreed([self.value(answer, "tag", reason) for answer in answers])
+        return reply and self._standing(reply, re.split(r"</\w+>" if "</" in text else r"\}", text)[-1])
 
     def _json(self, text: str) -> ParsedReply | None:
         objects = [(one, reply) for one in find_json(text) if (reply := self._object(one))]
         if not objects:
             return None
         reply = _agreed([reply for _, reply in objects])
-        behind = text[objects[-1][0].end :]
-        if self.strict and reply and reply.status != "unparsed" and names_options(behind, self.scale):
+        return reply and self._standing(reply, text[objects[-1][0].end :])
+
+    def _standing(self, reply: ParsedReply, behind: str) -> ParsedReply:
+        """A reply in a form, unless what is said behind the form may take it back: strictly, any words may."""
+        if reply.status == "unparsed":
+            return reply
+        if self.strict and names_options(behind, self.scale):
             return unparsed("several")
-        return reply
+        may_withdraw = LETTER.search(behind) if self.strict else WITHDRAWN.search(behind)
+        return unparsed("conflict") if may_withdraw else reply
 
     def _object(self, object_: Found) -> ParsedReply | None:
-        fields = answer_fields(object_.data, self.names)
+        fields = answer_fields(object_.data, self.names, strict=self.strict)
         if object_.cut:
             # A value with something behind it is whole, also where the object is not.
             fields = [field for field in fields if not isinstance(field.value, Cut | dict | list | str)]

@@ -54,7 +54,7 @@ _REASON: Final = re.compile(
 """What opens a reason, or sets it off, behind an answer; other words there may limit it."""
 _ENGLISH: Final = re.compile(r"\b(?:the|this|that|it|they|he|she|there|is|was|somewhat|slightly|very)\b", re.I)
 """Words by which what stands on the line of an answer is known to be English, whose words of doubt are known."""
-_LETTER: Final = re.compile(r"[^\W\d_]")
+LETTER: Final = re.compile(r"[^\W\d_]")
 WITHDRAWN: Final = re.compile(
     r"\b(?:on\s(?:second\sthoughts?|(?:further\s)?reflection)|scratch\sthat|correction|oops|then\sagain|wait|never\s?mind|just\skidding"
     r"|make\s(?:that|it)\s|take\s(?:that|it|this)\sback|chang(?:e|ed)\smy|stand\scorrected|withdraw|reconsider\w*"
@@ -216,12 +216,12 @@ class Prose:
         opener = _REASON.search(behind)
         remark = behind[: opener.start()] if opener else behind
         inside = _DOUBT.search(answer) if not wordings(self.scale).codes else None
-        if inside or _DOUBT.search(before) or _DOUBT.match(self.shown[stop:].lstrip()) or _LETTER.search(remark):
+        if inside or _DOUBT.search(before) or _DOUBT.match(self.shown[stop:].lstrip()) or LETTER.search(remark):
             return True
         if opener and opener.group()[0].isalpha():
             return False
         line = self.shown[end:].partition("\n")[0]
-        return bool(_DOUBT.search(behind) or (_LETTER.search(line) and not _ENGLISH.search(line)))
+        return bool(_DOUBT.search(behind) or (LETTER.search(line) and not _ENGLISH.search(line)))
 
     def _silent(self) -> ParsedReply:
         """A text that sets no answer apart: a refusal, that the item does not say, or why there is nothing."""
