@@ -50,7 +50,7 @@ def main(folder: Path | None = None, seeds: int = 1) -> None:
     rows = []
     for seed in range(seeds):
         started = time.perf_counter()
-        encoder = fit(learned, QUESTIONS, seed=seed, progress=_show)
+        encoder = fit(learned, QUESTIONS, kind="encoder", seed=seed, progress=_show)
         minutes = (time.perf_counter() - started) / 60
         each = (minutes + read) / len(QUESTIONS)
         print(f"\rseed {seed}: {minutes:.1f} minutes; with the probe {each:.1f} per question", encoder.notes)

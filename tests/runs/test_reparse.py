@@ -9,6 +9,7 @@ from tests.raters.models.endpoint import Endpoint
 from tests.runs.test_rating import answering
 from vantage import Corpus, InputError, Instrument, demo_corpus, rate
 from vantage.corpora.readers import load
+from vantage.raters.replies import parse_reply
 from vantage.runs.reparse import reparse
 from vantage.studies.stereomap.elicitation import keyword_instrument, recounted
 
@@ -91,6 +92,32 @@ def test_lists_of_keywords_are_left_to_the_study_that_reads_them() -> None:
     assert (done.read, done.left) == (1, {"keywords": 2})
     assert done.changes.is_empty()
     assert done.corpus.judgments.equals(read.judgments)
+
+
+def test_an_option_alone_is_read_once_and_prose_for_each_item(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    items = pl.DataFrame({"item": ["a", "b", "c"], "text": ["Nothing.", "We left at 2 in the night.", "So what?"]})
+    said = {"alone": "2", "told": "We left at 2 in the night."}
+    judged = pl.DataFrame(
+        [(item, "trust", rater, None, "unparsed", said[rater]) for item in items["item"] for rater in said],
+        schema=["item", "question", "rater", "value", "status", "reply"],
+        orient="row",
+        infer_schema_length=None,
+    )
+    raters = pl.DataFrame({"rater": list(said), "kind": ["model", "model"]})
+    recorded = Corpus(items, raters, judged, Instrument.load("warmth-competence"))
+    whole = {row["item"]: row for row in reparse(recorded.filter(rater="told")).corpus.judgments.to_dicts()}
+    read = []
+    plain = parse_reply
+    monkeypatch.setattr(
+        "vantage.runs.reparse.parse_reply", lambda *given, **how: read.append(given[0]) or plain(*given, **how)
+    )
+    again = reparse(recorded).corpus.judgments
+    assert sorted(read) == ["2", *[said["told"]] * 3]
+    assert again.filter(rater="alone")["value"].to_list() == [2.0] * 3
+    assert {row["item"]: row for row in again.filter(rater="told").to_dicts()} == whole
+    assert whole["b"]["rule"] != whole["a"]["rule"]
 
 
 def test_a_corpus_without_replies_is_told() -> None:

@@ -64,7 +64,7 @@ def train(
     """
     from vantage.raters.trained.baselines import BASELINES
     from vantage.raters.trained.examples import fields_of, reading, refuse_shared
-    from vantage.raters.trained.fitting import fit
+    from vantage.raters.trained.fitting import fit, usual_kind
 
     if folder.is_file():
         raise InputError(
@@ -73,7 +73,10 @@ def train(
             remedy="use a saved rater with: vantage judge FILE --rater FOLDER, or import the table with its judgments",
         )
     whole = vantage.Corpus.read(folder)
-    kind = options.setdefault("kind", "encoder")
+    asked = list(question) or [one.id for one in whole.questions]
+    if options.get("kind", "auto") == "auto":
+        options["kind"] = usual_kind(whole, asked, named=bool(model))
+    kind = options["kind"]
     options |= {name: _value(text) for name, text in setting.items()} | ({"model": model} if model else {})
     for option, given, without in (
         ("--checkpoints", options.get("checkpoints"), ("ridge", "logistic", *BASELINES)),
@@ -83,7 +86,6 @@ def train(
             raise InputError(f"{option} has no effect with --kind {kind}", remedy="leave it out")
     learned, part = (whole.filter(**conditions(chosen)) if chosen else whole for chosen in (on, judge))
     held = whole.filter(**conditions(validation)) if validation else None
-    asked = list(question) or [one.id for one in whole.questions]
     if on and judge:
         parts = {"the training part": learned, "the judged part": part, "the validation part": held}
         fields = fields_of(whole.instruments, asked)

@@ -145,8 +145,10 @@ class Table(Shown):
     def heads(self) -> list[Head]:
         """The columns that people see."""
         schema = self.frame.schema
-        folded = {part for name in self.frame.columns for part in self.column(name).folds}
-        names = list(self.shown) or [name for name in self._shown_columns() if name not in folded]
+        names = list(self.shown)
+        if not names:
+            folded = {part for name in self.frame.columns for part in self.column(name).folds}
+            names = [name for name in self._shown_columns() if name not in folded]
         return [Head(n, self.column(n).title or n.replace("_", " "), schema[n].is_numeric()) for n in names]
 
     def rows(self, limit: int | None = None) -> Iterator[list[Cell]]:

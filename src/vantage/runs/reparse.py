@@ -95,14 +95,17 @@ def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, ParsedReply
     in_groups = pl.col("rater").is_in(list(styles)) & ~pl.col("rater").is_in(one_at_a_time)
     joint = pl.col("rater").is_in(together) | (pl.col("question").is_in(as_one) & in_groups)
     columns = ("__row", "rater", "item", "question", "reply", "presentation")
-    # Runs at a low temperature repeat each other.
+    # Runs at a low temperature repeat each other, and an option alone says the same of every item.
     known: dict[tuple[Any, ...], ParsedReply] = {}
-    for row, rater, *asked_for in rows.filter(~joint).select(*columns, _WAS_CUT).iter_rows():
-        item, question, reply, way, cut = asked_for
-        key = (rater in styles, *asked_for)
+    for row, rater, item, *asked_for in rows.filter(~joint).select(*columns, _WAS_CUT).iter_rows():
+        question, reply, way, cut = asked_for
+        alone = (rater in styles, *asked_for)
+        key = alone if alone in known else (*alone, item)
         if key not in known:
             shown = _shown(questions[question], way)
             parsed = parse_reply(reply, shown, sources.get(item), cut=cut, strict=rater in styles)
+            if parsed.rule.startswith("whole:") and not shown.scale.text:
+                key = alone
             known[key] = _meant(parsed, shown, way, unlettered=rater in styles)
         yield row, known[key]
     for key, part in rows.filter(joint).group_by("item", "rater", "condition", "sample", "reply", maintain_order=True):

@@ -19,7 +19,7 @@ from vantage.raters.trained.examples import spearman
 pytestmark = needs_torch
 
 QUICK: dict[str, Any] = {"epochs": 8, "patience": 8, "batch": 8, "rate": 3e-3, "train_embeddings": True}
-QUICK |= {"members": 1, "device": "cpu"}
+QUICK |= {"kind": "encoder", "members": 1, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +196,6 @@ def test_the_real_encoder_learns_trust_in_sentences(data_dir: Path) -> None:
     short = whole.items.filter(pl.col("text").str.len_chars() < 90)
     train = whole.filter(item=short.filter(split="train")["item"].to_list()[::3])
     test = whole.filter(item=short.filter(split="test")["item"].to_list())
-    rater = fit(train, ["trust"], epochs=1, patience=1, batch=4, adversarial=0.0, device="cpu")
+    rater = fit(train, ["trust"], kind="encoder", epochs=1, patience=1, batch=4, adversarial=0.0, device="cpu")
     both = rater.judge(test).join(test.items.select("item", "final_trust"), on="item")
     assert spearman(both["expected"].to_numpy(), both["final_trust"].to_numpy()) > 0.15

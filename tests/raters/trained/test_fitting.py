@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from tests.raters.trained.tiny import corpus
 from vantage import Corpus, InputError, Instrument, Scale, demo_corpus
+from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit, shared_texts
 from vantage.raters.trained.base import ItemTexts, PredictedAnswers, mixture, nearest_option
 from vantage.raters.trained.examples import Labels, examples, grouped_folds, spearman
+from vantage.raters.trained.fitting import usual_kind
 from vantage.raters.trained.held_out import HeldOut
 
 
@@ -96,6 +98,23 @@ def test_a_split_that_shares_texts_is_refused_with_the_texts() -> None:
         fit(train, ["q0"], kind="ridge", validation=shared)
     assert text.upper()[:20] in str(refused.value)
     assert shared_texts(list(train.items["text"]), list(other.items["text"])) == []
+
+
+def test_without_a_kind_vectors_learn_where_an_encoder_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, parties = corpus(20), Scale.labels("green", "red", "blue", "black")
+    named = Instrument.of_questions("parties", "Parties", {"party": parties})
+    both = whole.add(whole.judgments.with_columns(question=pl.lit("party")), instruments=named)
+    monkeypatch.setattr("vantage.raters.trained.fitting.require", lambda *_: None)
+    monkeypatch.setattr("vantage.raters.trained.fitting.minilm_folder", Path)
+    assert usual_kind(whole, ["q0"]) == "vectors"
+
+    def nowhere() -> Path:
+        raise ModelError("The encoder is not installed.")
+
+    monkeypatch.setattr("vantage.raters.trained.fitting.minilm_folder", nowhere)
+    assert (usual_kind(both, ["q0"]), usual_kind(both, ["q0", "party"])) == ("ridge", "logistic")
+    assert usual_kind(whole, ["q0"], named=True) == "vectors"
+    assert fit(whole, ["q0"]).id == fit(whole, ["q0"], kind="ridge").id
 
 
 def test_unknown_kinds_questions_and_settings_are_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 
 from tests.studies.appraisals.release import write
 from vantage.errors import InputError
+from vantage.studies.appraisals.coding import first_integer
 from vantage.studies.appraisals.collecting import asked, read_release
 
 
@@ -62,3 +64,22 @@ def test_a_corpus_folder_is_taken_as_it_is_and_another_one_is_refused(tmp_path: 
     demo_corpus().write(tmp_path / "demo")
     with pytest.raises(InputError, match="no judgments of appraisals"):
         read_release(tmp_path / "demo")
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_where_the_rule_of_the_release_reads_other_answers(data_dir: Path) -> None:
+    replied = read_release(data_dir / "appraisals").judgments.drop_nulls("reply")
+    first = replied.with_columns(first=pl.col("reply").map_elements(first_integer, pl.Float64))
+    counts = first.group_by("rater").agg(
+        invented=((pl.col("first") > 0) & pl.col("value").is_null()).sum(),
+        lost=((pl.col("first") == 0) & pl.col("value").is_not_null()).sum(),
+    )
+    dolly, flan = (counts.filter(rater=name).row(0, named=True) for name in ("dolly-v2-7B", "flan-t5-xxl"))
+    page = (Path(__file__).parents[3] / "docs" / "appraisals.md").read_text("utf-8")
+    invented = re.search(r"in (\d+) Dolly-7B and (\d+) FLAN-T5 cells", page)
+    lost = re.search(r"in (\d+) of Dolly-7B it has 0", page)
+    assert invented
+    assert lost
+    assert [int(one) for one in (*invented.groups(), lost[1])] == [dolly["invented"], flan["invented"], dolly["lost"]]
+    assert flan["lost"] == 0

@@ -98,7 +98,7 @@ def p_value(x: Floats, y: Floats, method: Correlation, independent: float | None
     0.0833...
     """
     from scipy import stats
-    from scipy.special import factorial
+    from scipy.special import factorial, stdtr
 
     n = len(x) if independent is None else min(independent, len(x))
     r = coefficient(x, y, method)
@@ -113,7 +113,7 @@ def p_value(x: Floats, y: Floats, method: Correlation, independent: float | None
     if abs(r) >= 1:
         return orders
     t = r * np.sqrt((n - 2) / (1 - r * r))
-    return max(float(2 * stats.t.sf(abs(t), n - 2)), orders if method == "spearman" else 0.0)
+    return max(float(2 * stdtr(n - 2, -abs(t))), orders if method == "spearman" else 0.0)
 
 
 def pearson_of_sums(n: Any, x: Any, y: Any, xx: Any, yy: Any, xy: Any, least: tuple[Any, Any] = (0, 0)) -> Floats:

@@ -50,7 +50,7 @@ def copied(text: str, source: str) -> list[Span]:
     """
     words = list(_WORD.finditer(text))
     folded = [word.group().casefold() for word in words]
-    there = _Grams(source)
+    there = _grams(source)
     spans = _runs(words, folded, there.runs)
     for i, word in enumerate(folded):
         if word.isdigit() and _beside(folded, i, there.pairs):
@@ -61,7 +61,7 @@ def copied(text: str, source: str) -> list[Span]:
 def restated(text: str, ask: str) -> list[Span]:
     """Where a reply asks the question again, in as many of its words in a row as no answer has."""
     words = list(_WORD.finditer(text))
-    runs = _runs(words, [word.group().casefold() for word in words], _Grams(ask).runs)
+    runs = _runs(words, [word.group().casefold() for word in words], _grams(ask).runs)
     return [span for span in runs if len(_WORD.findall(text, *span)) >= _RESTATED]
 
 
@@ -112,6 +112,11 @@ class _Grams:
         folded = [word.group().casefold() for word in _WORD.finditer(text)]
         self.runs = {tuple(folded[i : i + _RUN]) for i in range(len(folded) - _RUN + 1)}
         self.pairs = {pair for i, word in enumerate(folded) if word.isdigit() for pair in _neighbours(folded, i)}
+
+
+@lru_cache(maxsize=512)
+def _grams(text: str) -> _Grams:
+    return _Grams(text)
 
 
 def _neighbours(folded: Sequence[str], i: int) -> list[tuple[str, ...]]:

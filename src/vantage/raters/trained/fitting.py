@@ -14,7 +14,9 @@ import numpy as np
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.perspective import Split
+from vantage.raters.encoders import minilm_folder
 from vantage.raters.item_words import fingerprint, vocabulary
+from vantage.raters.models.base import ModelError, require
 from vantage.raters.trained.base import Progress, refuse_unknown, short_name
 from vantage.raters.trained.baselines import BASELINES, BaselinePredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
@@ -24,7 +26,7 @@ from vantage.raters.trained.pairs import PAIR_METHODS, meet, never_seen, pair_ex
 from vantage.raters.trained.rater import DISTRIBUTIONS, TrainedRater, Weighted, check_weights
 from vantage.raters.trained.saved import Predictor
 
-Kind = Literal["encoder", "vectors", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
+Kind = Literal["auto", "encoder", "vectors", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 BLENDED: Final = ("encoder", "probe")
 STACKED: Final[tuple[Kind, ...]] = ("encoder", "probe", "vectors", "ridge")
@@ -35,7 +37,7 @@ def fit(
     data: Corpus | Split,
     questions: str | Sequence[str] = (),
     *,
-    kind: Kind | str = "encoder",
+    kind: Kind | str = "auto",
     traits: Sequence[str] | None = None,
     validation: Corpus | None = None,
     target: Target | None = None,
@@ -56,10 +58,11 @@ def fit(
     Args:
         data: What is learned from: a corpus, or the training part of a split made by `vantage.perspective.split`.
         questions: One question, or several that are learned together; all of the corpus where none is named.
-        kind: `encoder`; `vectors`, a regression on the vectors of a frozen encoder, which takes minutes;
-            `probe`, a regression on the states of a language model; `blend`, several of these stacked, an encoder and a
-            probe unless `parts` says otherwise; `ridge` or `logistic` regression on words; or a baseline: `majority`,
-            `mean`, `median`. Of a split one of `pairs.PAIR_METHODS`, where `encoder` is `tokens`.
+        kind: `auto`, which is `vectors` where an encoder is installed or named and a regression on words elsewhere;
+            `encoder`; `vectors`, a regression on the vectors of a frozen encoder, which takes minutes; `probe`, a
+            regression on the states of a language model; `blend`, several of these stacked, an encoder and a probe
+            unless `parts` says otherwise; `ridge` or `logistic` regression on words; or a baseline: `majority`, `mean`,
+            `median`. Of a split one of `pairs.PAIR_METHODS`, where `encoder`, the default, is `tokens`.
         traits: What is told of the users of a split; all traits in which they differ where nothing is said. Of unnamed
             users nothing is told.
         validation: What is never learned from but decides when to stop and what to choose; it may share no text with
@@ -92,7 +95,7 @@ def fit(
     if isinstance(data, Split):
         if lost := [option for option, given in {"questions": questions, **of_texts}.items() if given]:
             raise InputError(f"the split says what is learned, and not {lost[0]}", remedy="leave it out")
-        return _of_pairs(data, "tokens" if kind == "encoder" else kind, traits, trained, settings, name)
+        return _of_pairs(data, "tokens" if kind in ("auto", "encoder") else kind, traits, trained, settings, name)
     if traits is not None:
         raise InputError("of the users of a corpus no trait is told", remedy="pass a split, or leave traits out")
     if kind not in KINDS:
@@ -102,6 +105,8 @@ def fit(
         return _blend(data, questions, {**of_texts, **trained}, settings, name)
     asked = [questions] if isinstance(questions, str) else list(questions) or [q.id for q in data.questions]
     instrument = instrument_of(data, asked)
+    if kind == "auto":
+        kind = usual_kind(data, asked, named="model" in settings)
     if target is None:
         nominal = any(not data.question(id_).scale.ordered for id_ in asked)
         target = "individual" if kind in DISTRIBUTIONS else "majority" if nominal else "mean"
@@ -121,6 +126,19 @@ def fit(
     id_ = name or about["model"] + ("/coarse" if coarse else "")
     asked_for = tuple(one.question for one in learned.labels)
     return TrainedRater(id_, used, asked_for, (part,), by_mean, about, held=part.predictor.aside)
+
+
+def usual_kind(corpus: Corpus, questions: Iterable[str], *, named: bool = False) -> Kind:
+    """What learns where no kind is asked for: vectors where an encoder is installed or `named`, else words."""
+    if named:
+        return "vectors"
+    try:
+        for package in ("torch", "transformers"):
+            require(package, "local")
+        minilm_folder()
+    except ModelError:
+        return "ridge" if all(corpus.question(id_).scale.ordered for id_ in questions) else "logistic"
+    return "vectors"
 
 
 def _of_pairs(

@@ -89,16 +89,22 @@ def correlation(one: Floats, two: Floats, along: Along = "questions", method: Me
     >>> correlation(one, one)(np.ones((1, 3))).round(6).tolist()
     [1.0]
     """
-    if along == "questions" and method == "pearson":
-        sums = _sums(one, two)
+    from scipy.stats import rankdata
+
+    if along == "posts":
+        both = ~(np.isnan(one) | np.isnan(two))
+        sides = [np.where(both, side, np.nan).T for side in (one, two)]
+        if method == "spearman":
+            sides = [rankdata(side, axis=0, nan_policy="omit") for side in sides]
+        # A post is drawn with its correlation, which no other post has a part in.
+        each = _pearson(_sums(*sides).sum(axis=0, keepdims=True))[0]
+        of_posts = np.column_stack([np.nan_to_num(each), np.isfinite(each)])
+        return lambda weight: ratio(weight @ of_posts)
+    if method == "pearson":
+        columns = one.shape[1] if along == "questions" else 1
+        sums = _sums(one.reshape(-1, columns), two.reshape(-1, columns)).reshape(len(one), -1, 6 * columns).sum(axis=1)
         return lambda weight: known_means(_pearson(weight @ sums))
     lines = list(_lines(one, two, along))
-    if along == "posts":
-        # A post is drawn with its correlation, which no other post has a part in.
-        of_posts = np.zeros((len(one), 2))
-        for x, y, posts in lines:
-            of_posts[posts[0]] = coefficient(x, y, method), 1.0
-        return lambda weight: ratio(weight @ of_posts)
 
     def mean(weight: Floats) -> Floats:
         each = [weighted_correlation(x, y, weight[:, posts], method) for x, y, posts in lines]

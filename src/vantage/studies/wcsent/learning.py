@@ -72,7 +72,8 @@ def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     auto = options.encoder == "auto"
     for name, number in product(variants if options.encoder != "none" else (), range(options.seeds)):
         id_ = f"encoder/{name}" + (f"/{number + 1}" if options.seeds > 1 else "")
-        how = {"model": "minilm" if auto else options.encoder, "seed": context.seed + number, **ENCODERS[name]}
+        how = {"kind": "encoder", "model": "minilm" if auto else options.encoder, **ENCODERS[name]}
+        how |= {"seed": context.seed + number}
         how |= {"members": options.members} if options.members else {}
         rater = _fitted(everything, context, id_, how, NO_ENCODER if auto else "")
         if rater is None and not context.plans:
