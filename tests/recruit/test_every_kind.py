@@ -31,7 +31,7 @@ from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers
 from vantage.recruit.rehearsal.rehearse import forecast, rehearse
 
 OFFER = {"url": "https://a.example", "description": "d", "hourly_pay": 9.0, "currency": "GBP", "minutes": 6}
-SCREENER = {
+SCREENER: dict[str, Any] = {
     "questions": [
         {"id": "age", "ask": "How old are you?", "kind": "number", "from": 18, "to": 99, "required": True},
         {"id": "english", "ask": "Do you speak English?", "options": ["yes", "no"], "required": True},
@@ -41,14 +41,14 @@ SCREENER = {
         {"if": "age", "above": 40, "end": "This study is for people of up to 40 years."},
     ],
 }
-ABOUT = {
+ABOUT: dict[str, Any] = {
     "questions": [
         {"id": "gender", "ask": "Which gender are you?", "options": ["woman", "man", "another"]},
         {"id": "tongues", "ask": "What do you speak?", "kind": "several", "options": ["English", "Hebrew"]},
         {"id": "work", "ask": "What is your work?", "kind": "text", "required": True},
     ]
 }
-TRAINING = {
+TRAINING: dict[str, Any] = {
     "items": [
         {
             "item": {"text": "I laughed all day."},

@@ -123,10 +123,8 @@ def item_page(study: AnnotationStudy, opened: Row[Any], step: Step) -> ItemPage:
     earlier = read(opened.earlier) if opened.earlier else {}
     check = opened.page_check
     instruction = study.said(block.checks[check].instruction) if opened.page_kind == "attention" else ""
-    if opened.record is not None:
-        record = study.shown_item(json.loads(opened.record))
-    else:
-        record = _substitute(block, check, instruction)
+    known = json.loads(opened.record or "null")
+    record = _substitute(block, check, instruction) if known is None else study.shown_item(known)
     if instruction and block.attention and block.attention.placed == "inside":
         record, instruction = _with_instruction(block, record, instruction), ""
     return ItemPage(
