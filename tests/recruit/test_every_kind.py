@@ -204,10 +204,11 @@ def test_forecasts_are_near_what_becomes_of_a_study_in_three_languages(tmp_path:
 def test_pages_of_a_study_in_hebrew_say_nothing_in_english(tmp_path: Path) -> None:
     """What people read in another language of the content is in that language, on every page."""
     study = in_three_languages(tmp_path, attention={"per_batch": 4, "checks": CHECKS})
-    known = r"Entry \d|laughed all|I shook|Choose the middle|Thank you|Which \w|How \w"
+    known = r"Entry \d|laughed all|I shook|Choose the middle|Thank you|Which \w|How \w|^: (?:yes|no)\b"
     texts = [text for page in walked(study, "he") for text in re.findall(r">([^<>]+)<", page)]
     # Words to mark stand one by one.
     read = [" ".join(text.split()) for text in texts if " " in text.strip() and re.search(known, text)]
+    assert any(text.startswith(f": {HEBREW} joy") for text in texts), "the feedback names the options"
     assert len({*read}) > 15
     assert [text for text in read if not text.startswith(HEBREW)] == []
 

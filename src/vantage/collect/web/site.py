@@ -24,7 +24,7 @@ from vantage.collect.web.forms import QuestionCache, layout, signed
 from vantage.collect.web.item_view import panels, prose
 from vantage.collect.web.signing import StudySigner
 from vantage.collect.web.throttle import Throttle
-from vantage.instruments import Answer, Example, Instrument, Question, grouped, put
+from vantage.instruments import Answer, Example, Instrument, MultipleChoice, Question, grouped, put
 from vantage.presentations import PLAIN, Presentation
 from vantage.scales import show_code
 
@@ -158,11 +158,15 @@ def _answers(instrument: Instrument, example: Example, way: Presentation) -> dic
                 answers[name] = given
         elif question.whole is not None:
             values = {part: answer.answer for part, answer in example.answers.items()}
-            labels = [question.whole.scale.label(code) for code in question.whole.codes(values)]
-            answers[name] = replace(given, answer="; ".join(labels) or question.whole.none)
+            answers[name] = replace(given, answer=chosen_text(question.whole, values))
         elif scale.holds(given.answer):
             answers[name] = replace(given, answer=way.decoded(question, given.answer))
     return answers
+
+
+def chosen_text(whole: MultipleChoice, values: Mapping[str, float | str]) -> str:
+    """The options that apply, or all in the order of their places, by the answers about each."""
+    return "; ".join(whole.scale.label(code) for code in whole.codes(values)) or whole.none
 
 
 def answer_text(question: Question, answer: float | str) -> str:
