@@ -277,7 +277,7 @@ def release_page(connection: Connection, page: Row[Any]) -> None:
         _give_back(connection, state, [page])
 
 
-def _give_back(connection: Connection, state: Mapping[int, Mapping[str, Any]], held: Sequence[Row[Any]]) -> None:
+def _give_back(connection: Connection, state: Mapping[int, Mapping[str, Any]], held: Sequence[Any]) -> None:
     """Makes seats free for others."""
     connection.execute(returned.insert(), [{"arm": one.arm, "seat": one.seat, "row": one.row} for one in held])
     for number in sorted({one.arm for one in held}):
