@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+import yaml
 from markupsafe import escape
 from sqlalchemy import select
 
 from tests.collect.web.studies import QUIZ, Visitor, corpus
 from tests.instruments.test_kinds import KINDS, OPINIONS, ORDERS
+from vantage.collect.flow_checks import people_needed
 from vantage.collect.form import StudyForm, form_of
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import participants
 from vantage.collect.web import forms
+from vantage.corpora import Corpus
 from vantage.documents import dump
+from vantage.instruments import Instrument
 from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers
-from vantage.recruit.rehearsal.rehearse import rehearse
+from vantage.recruit.rehearsal.rehearse import forecast, rehearse
 
 OFFER = {"url": "https://a.example", "description": "d", "hourly_pay": 9.0, "currency": "GBP", "minutes": 6}
-SCREENER = {
+SCREENER: dict[str, Any] = {
     "questions": [
         {"id": "age", "ask": "How old are you?", "kind": "number", "from": 18, "to": 99, "required": True},
         {"id": "english", "ask": "Do you speak English?", "options": ["yes", "no"], "required": True},
@@ -35,14 +41,14 @@ SCREENER = {
         {"if": "age", "above": 40, "end": "This study is for people of up to 40 years."},
     ],
 }
-ABOUT = {
+ABOUT: dict[str, Any] = {
     "questions": [
         {"id": "gender", "ask": "Which gender are you?", "options": ["woman", "man", "another"]},
         {"id": "tongues", "ask": "What do you speak?", "kind": "several", "options": ["English", "Hebrew"]},
         {"id": "work", "ask": "What is your work?", "kind": "text", "required": True},
     ]
 }
-TRAINING = {
+TRAINING: dict[str, Any] = {
     "items": [
         {
             "item": {"text": "I laughed all day."},
@@ -67,25 +73,29 @@ GOLD = {"per_batch": 1, "items": [{"item": "item/1", "accept": {"strength": {"fr
 CHECKS = [{"id": "middle", "instruction": "Choose the middle as the worst.", "question": "worst", "accept": [2]}]
 
 
-def whole(folder: Path, **more: Any) -> AnnotationStudy:
-    """A study with every phase about a diary: sliders, numbers, several options, texts, best and worst."""
-    texts = [{"text": f"Entry {n}: it rained, and I shouted at the cat in the garden."} for n in range(9)]
-    flow = [
+def flow(training: Mapping[str, Any]) -> list[Any]:
+    """Every phase."""
+    return [
         "consent",
         {"screener": SCREENER},
         {"questionnaire": ABOUT},
-        {"guidelines": {"training": TRAINING}},
+        {"guidelines": {"training": training}},
         {"quiz": QUIZ},
         {"block": {"id": "main"}},
         {"debriefing": {"text": "Thank you. The entries were invented."}},
     ]
+
+
+def whole(folder: Path, **more: Any) -> AnnotationStudy:
+    """A study with every phase about a diary: sliders, numbers, several options, texts, best and worst."""
+    texts = [{"text": f"Entry {n}: it rained, and I shouted at the cat in the garden."} for n in range(9)]
     data: dict[str, Any] = {
         "id": "whole",
         "title": "Whole",
         "instrument": str(KINDS),
-        "corpus": str(corpus(folder, str(KINDS), texts)),
+        "corpus": more.get("corpus") or str(corpus(folder, str(KINDS), texts)),
     }
-    data |= {"raters": 2, "batch": {"size": 4}, "flow": flow, "gold": GOLD, "recruitment": {"offer": OFFER}}
+    data |= {"raters": 2, "batch": {"size": 4}, "flow": flow(TRAINING), "gold": GOLD, "recruitment": {"offer": OFFER}}
     data |= {
         "attention": {"per_batch": 1, "checks": CHECKS},
         **more,
@@ -100,6 +110,107 @@ def test_careful_people_finish_every_phase_with_every_kind_of_answer(tmp_path: P
     row = made.summary.row(0, named=True)
     assert (row["finished"], row["answered"], row["open"]) == (4, 16, 0), made.stuck.to_dicts()
     assert made.stuck.is_empty()
+
+
+HEBREW, GERMAN = "משפט", "Satz"
+"""What words of the study begin with in its other languages."""
+
+
+def said(part: Any, word: str) -> Any:
+    """What an instrument or an item says, with a word before each text that people read."""
+    if isinstance(part, list):
+        return [said(one, word) for one in part]
+    if not isinstance(part, dict):
+        return part
+    read = ("title", "ask", "label", "description", "guidelines", "several", "reason")
+    named = {
+        key: {code: f"{word} {text}" for code, text in part.get(key, {}).items()} for key in ("opt_outs", "anchors")
+    }
+    new = {
+        key: f"{word} {text}" if key in read and isinstance(text, str) else said(text, word)
+        for key, text in part.items()
+    }
+    return new | {key: texts for key, texts in named.items() if texts}
+
+
+def every_kind(language: str = "en", word: str = "") -> dict[str, Any]:
+    """One instrument with a question of every kind, in a language."""
+    parts = [yaml.safe_load(file.read_text("utf-8")) for file in (KINDS, OPINIONS, ORDERS)]
+    fields = [{"name": "text", "title": "Entry"}, {"name": "place", "title": "Place"}]
+    scales: dict[str, Any] = {}
+    questions: list[Any] = []
+    for part in parts:
+        scales |= {f"{part['id']}-{name}": scale for name, scale in part["scales"].items()}
+        questions += [one | {"scale": f"{part['id']}-{one['scale']}"} for one in part["questions"]]
+    whole = {"id": f"everything-{language}", "version": 1, "language": language, "title": "Everything"}
+    whole |= {"description": "Every kind of answer.", "guidelines": "Read the entry.", "fields": fields}
+    whole |= {"scales": scales, "questions": questions}
+    return said(whole, word) if word else whole
+
+
+def in_three_languages(folder: Path, **more: Any) -> AnnotationStudy:
+    """The study with every phase and every kind of answer in English, German and Hebrew."""
+    for code, word in (("en", ""), ("de", GERMAN), ("he", HEBREW)):
+        (folder / f"everything.{code}.yaml").write_text(dump(every_kind(code, word)), encoding="utf-8")
+    original = folder / "everything.en.yaml"
+    texts = [f"Entry {n}: it rained, and I shouted at the cat in the garden." for n in range(13)]
+    items = {"item": [f"item/{n}" for n in range(13)], "text": texts, "place": ["Rome"] * 13}
+    for code, word in (("de", GERMAN), ("he", HEBREW)):
+        items |= {f"text_{code}": [f"{word} {text}" for text in texts], f"place:{code}": [f"{word} Rome"] * 13}
+    Corpus.of_items(pl.DataFrame(items), Instrument.load(original)).write(folder / "corpus")
+    practice = copy.deepcopy(TRAINING["items"])
+    for one in practice:
+        own = one["item"]["text"]
+        one["item"] |= {"text_de": f"{GERMAN} {own}", "text_he": f"{HEBREW} {own}"}
+    asked = [*SCREENER["questions"], *ABOUT["questions"], *QUIZ["questions"]]
+    own = [*(text for one in asked for text in (one["ask"], *one.get("options", ()))), CHECKS[0]["instruction"]]
+    own += ["Thank you. The entries were invented.", "Laughing is joy.", *(one["end"] for one in SCREENER["rules"])]
+    translations = {
+        code: {
+            "instrument": f"everything.{code}.yaml",
+            "back_translation": "By nobody: this is a test.",
+            "texts": {text: f"{word} {text}" for text in own},
+        }
+        for code, word in (("de", GERMAN), ("he", HEBREW))
+    }
+    return whole(
+        folder,
+        instrument="everything.en.yaml",
+        corpus="corpus",
+        translations=translations,
+        flow=flow({"items": practice, "needed": 2}),
+        **more,
+    )
+
+
+def test_every_phase_and_kind_of_answer_is_rehearsed_in_three_languages(tmp_path: Path) -> None:
+    """Everybody careful finishes, and the forecast of the duration is that of the people who came."""
+    made = rehearse(in_three_languages(tmp_path, raters=3), people=9, seed=1, mix={"careful": 1})
+    row = made.summary.row(0, named=True)
+    assert made.stuck.is_empty(), made.stuck.to_dicts()
+    assert (row["finished"], row["answered"], row["open"]) == (9, 36, 0)
+
+
+@pytest.mark.slow
+def test_forecasts_are_near_what_becomes_of_a_study_in_three_languages(tmp_path: Path) -> None:
+    study = in_three_languages(tmp_path, raters=10)
+    expected, needed = forecast(study, seed=2), people_needed(study.plan, study.blocks, {"main": 12})
+    made = rehearse(study, people=40, seed=3, mix={"careful": 1})
+    row = made.summary.row(0, named=True)
+    assert (row["finished"], row["not_needed"], row["answered"]) == (needed, 40 - needed, 120)
+    assert abs(row["median_minutes"] / expected - 1) <= 0.15, (row["median_minutes"], expected)
+
+
+def test_pages_of_a_study_in_hebrew_say_nothing_in_english(tmp_path: Path) -> None:
+    """What people read in another language of the content is in that language, on every page."""
+    study = in_three_languages(tmp_path, attention={"per_batch": 4, "checks": CHECKS})
+    known = r"Entry \d|laughed all|I shook|Choose the middle|Thank you|Which \w|How \w|^: (?:yes|no)\b"
+    texts = [text for page in walked(study, "he") for text in re.findall(r">([^<>]+)<", page)]
+    # Words to mark stand one by one.
+    read = [" ".join(text.split()) for text in texts if " " in text.strip() and re.search(known, text)]
+    assert any(text.startswith(f": {HEBREW} joy") for text in texts), "the feedback names the options"
+    assert len({*read}) > 15
+    assert [text for text in read if not text.startswith(HEBREW)] == []
 
 
 def test_careless_people_are_screened_out(tmp_path: Path) -> None:
@@ -147,8 +258,6 @@ def test_careful_people_differ_on_every_kind_of_answer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["pairwise", pytest.param("best-worst", marks=pytest.mark.slow)])
 def test_comparisons_are_rehearsed(tmp_path: Path, name: str) -> None:
-    from vantage.instruments import Instrument
-
     fields = [field.name for field in Instrument.load(name).fields]
     items = [{field: f"Text {n} as {field}." for field in fields} for n in range(6)]
     plan = {"raters": 2, "batch": {"size": 6}, "recruitment": {"offer": OFFER}}
@@ -164,11 +273,11 @@ def sent(form: StudyForm, given: Mapping[str, Any]) -> dict[str, Any]:
     return {f"t{n}": given[one.name] for n, one in enumerate(form.fields)}
 
 
-def test_the_pages_draw_what_the_forms_ask(tmp_path: Path) -> None:
-    """A careful person's answers to the fields, sent through the real pages, lead from the first to the last."""
-    study = whole(tmp_path)
+def walked(study: AnnotationStudy, language: str = "en") -> Iterator[str]:
+    """The pages that a careful person sees, filled in as the typed form of each step, from the first to the last."""
     with closing(StudyService(study)) as service:
         visitor, answers, guest = Visitor(service), RehearsalAnswers(study, 1), Guest(1, "careful", 1.0)
+        visitor.client.headers["accept-language"] = language
         rng, people = np.random.default_rng(1), service.participants
         visitor.get("/")
         visitor.send("/consent", {"agreed": "yes"})
@@ -178,12 +287,14 @@ def test_the_pages_draw_what_the_forms_ask(tmp_path: Path) -> None:
         seen, behind = list[str](), list[float]()
         while (step := people.step(person)).kind != "finished":
             form = form_of(people, person, step)
-            drawn = set(re.findall(r'name="([anort]\d+)"', visitor.text))
+            yield visitor.text
+            drawn = set(re.findall(r'name="([almnorst]\d+(?:\.\d+)?)"', visitor.text))
             content = sent(form, answers.filled(form, guest, rng))
             assert {*content} <= drawn, form.name
             assert bool(drawn) == bool(form.fields), form.name
             for one in form.fields:
-                assert str(escape(one.label)) in visitor.text, (form.name, one.label)
+                label = str(escape(one.label))
+                assert label in visitor.text or study.in_language(language).said(one.label) in visitor.text, form.name
             visitor.send(visitor.path, content)
             assert visitor.status == 200, (form.name, visitor.text)
             bar = re.search(r'<progress value="([0-9.]+)" max="1"', visitor.text)
@@ -191,9 +302,15 @@ def test_the_pages_draw_what_the_forms_ask(tmp_path: Path) -> None:
             seen.append(step.kind)
             assert len(seen) < 40
         assert visitor.path == "/end"
-        kinds = ["screener", "traits", "guidelines", *["training"] * 4, "quiz", *["item"] * 6, "review", "debriefing"]
-        assert seen == kinds
+        items = seen.count("item")
+        kinds = ["screener", "traits", "guidelines", *["training"] * 4, "quiz"]
+        assert seen == [*kinds, *["item"] * items, "review", "debriefing"]
         # One bar for the whole study: it never goes back, and rises with every page that is answered.
         assert behind == sorted(behind)
         assert 0 < behind[0] < 0.2
-        assert len({*behind}) >= len(kinds) - 3, behind
+        assert len({*behind}) >= len(seen) - 3, behind
+
+
+def test_the_pages_draw_what_the_forms_ask(tmp_path: Path) -> None:
+    """A careful person's answers to the fields, sent through the real pages, lead from the first to the last."""
+    assert sum("/item/" in page and 'class="rating"' in page for page in walked(whole(tmp_path))) == 6

@@ -265,11 +265,7 @@ def release(connection: Connection, participant: int, states: Sequence[str], *, 
         return 0
     values: dict[str, Any] = {"seat": None} if becomes is None else {"seat": None, "state": becomes}
     connection.execute(update(pages).where(own).values(values))
-    connection.execute(returned.insert(), [{"arm": arm, "seat": seat, "row": row} for arm, seat, row in held])
-    for number in sorted({arm for arm, _, _ in held}):
-        # Seats beyond the core are handed out by need (see `adapting`); here they only wait to be reclaimed.
-        count = sum(arm == number and seat < state[number]["seats"] for arm, seat, _ in held)
-        connection.execute(update(arms).where(arms.c.arm == number).values(returned=arms.c.returned + count))
+    _give_back(connection, state, held)
     return len(held)
 
 
@@ -278,9 +274,16 @@ def release_page(connection: Connection, page: Row[Any]) -> None:
     state = lock_arms(connection)
     connection.execute(update(pages).where(pages.c.id == page.id).values(seat=None, state="lapsed"))
     if page.seat is not None:
-        connection.execute(returned.insert(), {"arm": page.arm, "seat": page.seat, "row": page.row})
-        count = int(page.seat < state[page.arm]["seats"])
-        connection.execute(update(arms).where(arms.c.arm == page.arm).values(returned=arms.c.returned + count))
+        _give_back(connection, state, [page])
+
+
+def _give_back(connection: Connection, state: Mapping[int, Mapping[str, Any]], held: Sequence[Any]) -> None:
+    """Makes seats free for others."""
+    connection.execute(returned.insert(), [{"arm": one.arm, "seat": one.seat, "row": one.row} for one in held])
+    for number in sorted({one.arm for one in held}):
+        # Seats beyond the core are handed out by need (see `adapting`); here they only wait to be reclaimed.
+        count = sum(one.arm == number and one.seat < state[number]["seats"] for one in held)
+        connection.execute(update(arms).where(arms.c.arm == number).values(returned=arms.c.returned + count))
 
 
 def reclaim(connection: Connection, page: int, arm: int, row: int) -> bool:

@@ -1,4 +1,4 @@
-"""Checks that a flow can be gone through to its end: order of phases, conditions, screeners, quotas, blocks."""
+"""Checks that the parts of a study file fit each other, and that its flow can be gone through to its end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from math import ceil
 from vantage.collect.blocks import Block, blocks_of, phases_of
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_document import ScreeningRulePart, TrainingItemPart, TraitPart, WhenPart
-from vantage.collect.study_checks import TAKEN, StudyChecks, placed_blocks
+from vantage.collect.languages import catalogues, language
+from vantage.collect.study_checks import TAKEN, BlockChecks, StudyChecks, placed_blocks
+from vantage.collect.translations import columns, differences
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
 from vantage.errors import InputError
@@ -16,7 +18,7 @@ from vantage.instruments import Instrument
 
 
 class FlowChecks(StudyChecks):
-    """Checks the flow of a study file."""
+    """Checks a study file, whose instruments and corpus are given where they could be read."""
 
     def __init__(
         self, document: Document, plan: StudyDocument, instruments: Mapping[str, Instrument], corpus: Corpus | None
@@ -32,20 +34,74 @@ class FlowChecks(StudyChecks):
         self.rows: dict[str, Sequence[int]] = {}
         """The rows of the items of each block that has its own."""
 
-    def run(self) -> bool:
-        """Reports every problem; whether blocks can be checked further."""
+    def run(self) -> None:
+        """Reports every problem."""
+        self._recruitment()
+        self._languages()
+        if not self.instruments:
+            return
         if self.plan.flow:
             self._order()
         self._questions()
-        sound = self._blocks()
-        if sound:
-            blocks = blocks_of(self.plan, self.instruments)
-            self._instruments(blocks)
-            self._training()
-            if self.corpus is not None:
-                sizes = self._items(blocks)
-                self._quotas(people_needed(self.plan, blocks, sizes))
-        return sound
+        if not self._blocks():
+            return
+        blocks = blocks_of(self.plan, self.instruments)
+        self._instruments(blocks)
+        self._training()
+        if self.corpus is not None:
+            sizes = self._items(blocks)
+            self._quotas(people_needed(self.plan, blocks, sizes))
+        for block, (part, loc) in zip(blocks, placed_blocks(self.plan), strict=True):
+            BlockChecks(self, block, part, loc).run(self.corpus, self.rows.get(block.repeats or block.id, ()))
+        self._translations()
+
+    def _recruitment(self) -> None:
+        """Checks how participants are recruited and how they leave."""
+        recruitment = self.plan.recruitment
+        if recruitment.via == "prolific" and not (recruitment.completion_code or recruitment.completion_url):
+            self.note(("recruitment",), "Prolific needs a 'completion_code', shown there when you set up the study")
+        for name in ("screen_out_code", "full_code", "no_consent_code", "failed_check_code"):
+            if recruitment.via != "prolific" and getattr(recruitment, name):
+                self.note(("recruitment", name), "only valid with 'via: prolific'")
+
+    def _languages(self) -> None:
+        """Checks that there are pages in the languages of the study, one of which is that of its instrument."""
+        plan, own = self.plan, self.instruments.get("")
+        named: list[tuple[Loc, str]] = [(("language",), plan.language)]
+        named += [(("languages", index), code) for index, code in enumerate(plan.languages)]
+        named += [(("translations", code), code) for code in plan.translations]
+        if plan.languages and plan.translations:
+            self.note(("languages",), "'translations' name the languages; leave this out")
+        for loc, code in named:
+            if code and language(code).code != code.partition("-")[0].lower():
+                self.note(loc, f"there are no pages in '{code}'; available: {', '.join(catalogues())}")
+        self.unique(("languages",), plan.languages, "language")
+        offered = plan.languages or ([plan.language] if plan.language else [])
+        if own and offered and language(own.language).code not in {language(code).code for code in offered}:
+            problem = f"instrument '{own.id}' is written in '{own.language}'; offer that, or translate it"
+            self.note(("languages",) if plan.languages else ("language",), problem)
+
+    def _translations(self) -> None:
+        """Checks that translations are equivalent to the instrument, and that the items are there in every language."""
+        own, items = self.instruments[""], self.corpus.items if self.corpus is not None else None
+        for code in self.plan.translations:
+            loc, other = ("translations", code), self.instruments[f"@{code}"]
+            if language(other.language).code != code or code == language(own.language).code:
+                problem = f"'{other.id}' is written in '{other.language}', '{own.id}' in '{own.language}'"
+                self.note((*loc, "instrument"), f"{problem}; name the translation by its own language")
+            for problem in differences(own, other):
+                self.note((*loc, "instrument"), problem)
+            if items is None:
+                continue
+            known = [column for field in own.fields for column in columns(field.name, code) if column in items.columns]
+            if not known and any(field.kind != "target" for field in own.fields):
+                names = " or ".join(columns(own.fields[0].name, code))
+                self.note(loc, f"the items have no texts in '{code}'; add a column {names}")
+            for column in known:
+                if items[column].null_count():
+                    self.note(loc, f"the column '{column}' is empty for {items[column].null_count()} items")
+        if self.plan.translations and any(part is not None and part.instrument for part, _ in placed_blocks(self.plan)):
+            self.note(("translations",), "all blocks use the study's own instrument, which is what is translated")
 
     def _order(self) -> None:
         kinds = [phase.kind for phase in self.plan.flow]
@@ -165,8 +221,12 @@ class FlowChecks(StudyChecks):
         for part, key, loc in _training(self.plan):
             instrument = self.instruments[key]
             self.known_answers(loc, instrument, part.accept, part.condition)
+            fields = [field.name for field in instrument.fields]
+            translated = [
+                column for name in fields for code in self.plan.translations for column in columns(name, code)
+            ]
             for name in part.item if isinstance(part.item, dict) else ():
-                self.known((*loc, "item"), name, [f.name for f in instrument.fields], "field")
+                self.known((*loc, "item"), name, [*fields, *translated], "field")
         if self.corpus is not None:
             known = set(self.corpus.scan("items").select("item").collect()["item"])
             for item, at in training_items(self.plan):

@@ -24,6 +24,7 @@ from vantage.collect.phases import Questionnaire, Quiz, TrainingPhase, accepts
 from vantage.collect.submissions import page_number
 from vantage.collect.tables import pages
 from vantage.collect.views import InvalidAnswers, Participant, QuestionAnswer, Step
+from vantage.collect.web.item_view import texts
 from vantage.instruments import Question, grouped
 from vantage.presentations import PLAIN, Presentation
 
@@ -253,13 +254,7 @@ def _right(question: Question, way: Presentation, accept: Sequence[float] | Rang
 
 def _text(record: Mapping[str, Any]) -> str:
     """The fields of an item as one text."""
-    return " ".join(_words(value) for value in record.values() if value is not None)
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return _text(value)
-    return value if isinstance(value, str) else " ".join(map(_words, value)) if isinstance(value, list) else str(value)
+    return " ".join(filter(None, texts(record).values()))
 
 
 def answered(

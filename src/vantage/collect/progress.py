@@ -15,6 +15,7 @@ from vantage.collect.answers import marked_words
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import acting, arms, events, items, pages, participants, reviews, submissions
 from vantage.collect.views import AnswerDistribution, ArmProgress, ItemAnswers, ItemLine, Overview, Refused
+from vantage.collect.web.item_view import texts
 from vantage.instruments import Question
 
 RECENT: Final = 5000
@@ -207,11 +208,7 @@ def _distribution(
 
 def _start(record: dict[str, Any]) -> str:
     """The start of an item's text, for a list."""
-    text = next((value for value in record.values() if isinstance(value, str)), "")
-    if not text:
-        turns: list[dict[str, Any]] = next((value for value in record.values() if isinstance(value, list)), [])
-        text = str(turns[0].get("text", "")) if turns else ""
-    text = " ".join(text.split())
+    text = " ".join(next(filter(None, texts(record).values()), "").split())
     return text if len(text) <= 90 else text[:89] + "…"
 
 

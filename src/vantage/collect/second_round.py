@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from vantage.collect.web.item_view import texts as item_texts
 from vantage.corpora import About, Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
@@ -38,14 +39,14 @@ def second_round(corpus: Corpus, question: str | None = None) -> Corpus:
             pl.col("question").is_in([*asked]), pl.col("sample") == 0, pl.col("status").cast(pl.String) != "missing"
         )
     )
-    texts = {row["item"]: row for row in corpus.items.iter_rows(named=True)}
+    records = {row["item"]: row for row in corpus.items.iter_rows(named=True)}
     given: dict[tuple[str, str, str, str], list[tuple[str, str]]] = {}
     columns = ("item", "condition", "question", "value", "status", "rater", "rationale")
     for item, condition, name, value, status, rater, reason in judged.select(columns).iter_rows():
         answer = _answer(asked[name], value, status)
         if answer:
             given.setdefault((item, condition, name, answer), []).append((rater, (reason or "").strip()))
-    rows = list(_rows(corpus, asked, texts, given))
+    rows = list(_rows(corpus, asked, records, given))
     if not rows:
         raise InputError("no person has answered these questions", remedy="export the judgments of the first round")
     about = About(name=f"{corpus.about.name}-second-round", title=f"Second round of {corpus.about.title}")
@@ -55,22 +56,21 @@ def second_round(corpus: Corpus, question: str | None = None) -> Corpus:
 def _rows(
     corpus: Corpus,
     asked: Mapping[str, Question],
-    texts: Mapping[str, Mapping[str, Any]],
+    records: Mapping[str, Mapping[str, Any]],
     given: Mapping[tuple[str, str, str, str], list[tuple[str, str]]],
 ) -> Iterator[dict[str, Any]]:
     for (item, condition, name, answer), by in given.items():
         instrument = next(one for one in corpus.instruments if any(q.id == name for q in one.questions))
-        shown = {field.title: _text(texts[item].get(field.name)) for field in instrument.shown(condition)}
-        shown = {title: text for title, text in shown.items() if text}
+        words = item_texts(records[item])
+        shown = {f.title: words[f.name] for f in instrument.shown(condition) if words.get(f.name)}
         text = next(iter(shown.values()), "") if len(shown) == 1 else "\n\n".join(f"{t}: {x}" for t, x in shown.items())
         key = " | ".join(filter(None, (item, condition, name, answer)))
         # The order of reasons says nothing about who came when.
         reasons = sorted({reason for _, reason in by if reason}, key=lambda reason: blake2b(reason.encode()).digest())
-        words = {field.name: _text(texts[item].get(field.name)) for field in instrument.fields}
         yield {
             "item": key,
             "text": text,
-            "asked": asked[name].wording(condition, **words),
+            "asked": asked[name].wording(condition, **{f.name: words.get(f.name, "") for f in instrument.fields}),
             "answer": answer,
             "reasons": "\n".join(f"• {reason}" for reason in reasons) or NO_REASON,
             "first_item": " | ".join(filter(None, (item, condition))),
@@ -85,11 +85,3 @@ def _answer(question: Question, value: float | None, status: str) -> str:
         return next((o.label for o in question.scale.opt_outs if o.status == status), "")
     label = question.scale.label(value)
     return label if label == show_code(value) or not question.scale.ordered else f"{show_code(value)} ({label})"
-
-
-def _text(content: Any) -> str:
-    """A field of an item as text; turns of a conversation one a line."""
-    if isinstance(content, list):
-        said = ((turn.get("speaker"), turn["text"]) for turn in content)
-        return "\n".join(f"{speaker}: {text}" if speaker else text for speaker, text in said)
-    return "" if content is None else str(content).strip()

@@ -17,13 +17,7 @@ from vantage.collect.flow_checks import FlowChecks, training_items
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import language
 from vantage.collect.phases import Flow, flow_of
-from vantage.collect.study_checks import (
-    check_blocks,
-    check_languages,
-    check_recruitment,
-    check_translations,
-    placed_blocks,
-)
+from vantage.collect.study_checks import placed_blocks
 from vantage.collect.translations import aligned, columns
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
@@ -236,11 +230,7 @@ class AnnotationStudy:
         folder = (beside / plan.corpus).resolve() if isinstance(data.get("corpus"), str) else None
         if folder is not None:
             corpus = _try(document, ("corpus",), lambda: Corpus.read(folder))
-        check_recruitment(document, plan)
-        check_languages(document, plan, instruments[""] if instruments else None)
-        if instruments is not None and (checks := FlowChecks(document, plan, instruments, corpus)).run():
-            check_blocks(document, plan, blocks_of(plan, instruments), corpus, checks.rows)
-            check_translations(document, plan, instruments, corpus)
+        FlowChecks(document, plan, instruments or {}, corpus).run()
         document.check()
         assert instruments is not None  # noqa: S101
         assert corpus is not None  # noqa: S101

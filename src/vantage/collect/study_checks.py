@@ -1,4 +1,4 @@
-"""Checks that the values of a study file fit each other, the instruments, and the items of the corpus."""
+"""Checks that what a study file says about a block fits its instrument and its items."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from vantage.adaptive.until import Until
 from vantage.collect.blocks import Block, phases_of
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_document import BlockPart, RangePart
-from vantage.collect.languages import catalogues, language
-from vantage.collect.translations import columns, differences
 from vantage.corpora import Corpus
 from vantage.corpora.disclosure import TECHNICAL
 from vantage.documents import Document, Loc
@@ -76,23 +74,11 @@ def placed_blocks(plan: StudyDocument) -> Iterator[tuple[BlockPart | None, Loc]]
             yield part, ("flow", index, "blocks", "of", number)
 
 
-def check_blocks(
-    document: Document,
-    plan: StudyDocument,
-    blocks: Sequence[Block],
-    corpus: Corpus | None,
-    rows: Mapping[str, Sequence[int]],
-) -> None:
-    """Checks every block against its instrument and its own items, whose rows are given where they are known."""
-    for block, (part, loc) in zip(blocks, placed_blocks(plan), strict=True):
-        BlockChecks(document, plan, block, part, loc).run(corpus, rows.get(block.repeats or block.id, ()))
-
-
 class BlockChecks(StudyChecks):
     """Checks what a block says, itself or through the study, against its instrument."""
 
-    def __init__(self, document: Document, plan: StudyDocument, block: Block, part: BlockPart | None, loc: Loc) -> None:
-        super().__init__(document, plan)
+    def __init__(self, whole: StudyChecks, block: Block, part: BlockPart | None, loc: Loc) -> None:
+        super().__init__(whole.document, whole.plan)
         self.block, self.part, self.loc, self.instrument = block, part, loc, block.instrument
 
     def at(self, key: str) -> Loc:
@@ -254,57 +240,3 @@ class BlockChecks(StudyChecks):
         for index, item in enumerate(gold):
             if item not in existing:
                 self.note((*self.at("gold"), "items", index, "item"), f"the corpus has no item '{item}'")
-
-
-def check_recruitment(document: Document, plan: StudyDocument) -> None:
-    """Checks how participants are recruited and how they leave."""
-    checks, recruitment = StudyChecks(document, plan), plan.recruitment
-    if recruitment.via == "prolific" and not (recruitment.completion_code or recruitment.completion_url):
-        checks.note(("recruitment",), "Prolific needs a 'completion_code', shown there when you set up the study")
-    for name in ("screen_out_code", "full_code", "no_consent_code", "failed_check_code"):
-        if recruitment.via != "prolific" and getattr(recruitment, name):
-            checks.note(("recruitment", name), "only valid with 'via: prolific'")
-
-
-def check_translations(
-    document: Document, plan: StudyDocument, instruments: Mapping[str, Instrument], corpus: Corpus | None
-) -> None:
-    """Checks that translations are equivalent to the instrument, and that the items are there in every language."""
-    checks, own = StudyChecks(document, plan), instruments[""]
-    items = corpus.items if corpus is not None else None
-    for code in plan.translations:
-        loc, other = ("translations", code), instruments[f"@{code}"]
-        if language(other.language).code != code or code == language(own.language).code:
-            problem = f"'{other.id}' is written in '{other.language}', '{own.id}' in '{own.language}'"
-            checks.note((*loc, "instrument"), f"{problem}; name the translation by its own language")
-        for problem in differences(own, other):
-            checks.note((*loc, "instrument"), problem)
-        if items is None:
-            continue
-        known = [column for field in own.fields for column in columns(field.name, code) if column in items.columns]
-        if not known and any(field.kind != "target" for field in own.fields):
-            names = " or ".join(columns(own.fields[0].name, code))
-            checks.note(loc, f"the items have no texts in '{code}'; add a column {names}")
-        for column in known:
-            if items[column].null_count():
-                checks.note(loc, f"the column '{column}' is empty for {items[column].null_count()} items")
-    if plan.translations and any(part is not None and part.instrument for part, _ in placed_blocks(plan)):
-        checks.note(("translations",), "all blocks use the study's own instrument, which is what is translated")
-
-
-def check_languages(document: Document, plan: StudyDocument, instrument: Instrument | None) -> None:
-    """Checks that there are pages in the languages of the study, one of which is that of its instrument."""
-    checks = StudyChecks(document, plan)
-    named: list[tuple[Loc, str]] = [(("language",), plan.language)]
-    named += [(("languages", index), code) for index, code in enumerate(plan.languages)]
-    named += [(("translations", code), code) for code in plan.translations]
-    if plan.languages and plan.translations:
-        checks.note(("languages",), "'translations' name the languages; leave this out")
-    for loc, code in named:
-        if code and language(code).code != code.partition("-")[0].lower():
-            checks.note(loc, f"there are no pages in '{code}'; available: {', '.join(catalogues())}")
-    checks.unique(("languages",), plan.languages, "language")
-    offered = plan.languages or ([plan.language] if plan.language else [])
-    if instrument and offered and language(instrument.language).code not in {language(code).code for code in offered}:
-        problem = f"instrument '{instrument.id}' is written in '{instrument.language}'; offer that, or translate it"
-        checks.note(("languages",) if plan.languages else ("language",), problem)

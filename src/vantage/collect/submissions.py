@@ -122,8 +122,9 @@ def item_page(study: AnnotationStudy, opened: Row[Any], step: Step) -> ItemPage:
     block, seen = study.block(group), study.shown(group, opened.number, opened.page_id)
     earlier = read(opened.earlier) if opened.earlier else {}
     check = opened.page_check
-    record = study.shown_item(json.loads(opened.record)) if opened.record is not None else _substitute(block, check)
-    instruction = block.checks[check].instruction if opened.page_kind == "attention" else ""
+    instruction = study.said(block.checks[check].instruction) if opened.page_kind == "attention" else ""
+    known = json.loads(opened.record or "null")
+    record = _substitute(block, check, instruction) if known is None else study.shown_item(known)
     if instruction and block.attention and block.attention.placed == "inside":
         record, instruction = _with_instruction(block, record, instruction), ""
     return ItemPage(
@@ -214,13 +215,12 @@ def _with_instruction(block: Block, record: Mapping[str, Any], instruction: str)
     return {**record, name: f"{text}\n\n{instruction}".strip()}
 
 
-def _substitute(block: Block, check: str) -> Mapping[str, Any]:
+def _substitute(block: Block, check: str, instruction: str) -> Mapping[str, Any]:
     """What an attention check shows where no item can be spared: an example, or its own instruction."""
     examples = block.instrument.examples
     if examples:
         return examples[len(check) % len(examples)].item
-    text = block.checks[check].instruction
     return {
-        field.name: [{"speaker": "", "text": text}] if field.kind == "conversation" else text
+        field.name: [{"speaker": "", "text": instruction}] if field.kind == "conversation" else instruction
         for field in block.instrument.fields
     }

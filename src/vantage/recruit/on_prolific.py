@@ -12,19 +12,13 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import median
 from typing import Any, Final, get_args
 
 from vantage.collect.service import StudyService
 from vantage.errors import InputError, nearest
-from vantage.recruit.base import (
-    CHANGED,
-    Paid,
-    PaymentLine,
-    PaymentPlan,
-    PaymentRequest,
-    Recruited,
-)
+from vantage.recruit.base import CHANGED, Paid, PaymentLine, PaymentPlan, PaymentRequest, Recruited
 from vantage.recruit.draft import offer_of, study_fields
 from vantage.recruit.ledger import ENDS, Act, RecruitmentEntry, RecruitmentLedger, State
 from vantage.recruit.people import Person, failed_checks, free_seats, open_batches, people
@@ -46,6 +40,9 @@ CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 SHORTEST_REASON: Final = 100
 """Characters that Prolific asks for in the message of a rejection."""
 RUNNING: Final = ("PUBLISHING", "ACTIVE", "PAUSED", "AWAITING REVIEW", "COMPLETED")
+Submissions = Sequence[ProlificSubmission]
+Due = tuple[Sequence[PaymentLine], tuple[str, ...], tuple[str, ...]]
+"""What a request comes to: its lines, submissions that have this payment already, and those whose payment was sent."""
 BEGUN: Final[tuple[Act, ...]] = ("publish", "top-up", "approve", "reject", "bonus")
 """Acts whose entries must come to an end."""
 
@@ -134,7 +131,8 @@ class ProlificRecruiter:
             "bonus": self._plan_bonuses,
             "reject": self._plan_rejection,
         }[request.act]
-        return plan(request, shown, submissions)
+        lines, before, unconfirmed = plan(request, shown, submissions)
+        return PaymentPlan(request, tuple(lines), self.offer.currency, before, unconfirmed)
 
     def carry_out(self, plan: PaymentPlan) -> Paid:
         """Carries out the lines of a plan that are still due, and no other."""
@@ -145,11 +143,11 @@ class ProlificRecruiter:
         if act in ("publish", "top-up"):
             self._offer_places(act, lines)
         elif act == "approve":
-            refused |= self._approve(lines)
+            refused |= self._in_parts(act, lines, PER_APPROVAL, self._approve)
         elif act == "bonus":
-            refused |= self._pay_bonuses(lines)
+            refused |= self._in_parts(act, lines, PER_BONUS, self._pay_bonuses)
         else:
-            refused |= self._reject(plan.request, lines)
+            refused |= self._in_parts(act, lines, 1, partial(self._reject, plan.request))
         self._reconcile(self.poll())
         ended, done, late = self.ledger.states(act), [], []
         for line in lines:
@@ -190,46 +188,38 @@ class ProlificRecruiter:
 
     # What a request comes to.
 
-    def _plan_publishing(
-        self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
-    ) -> PaymentPlan:
+    def _plan_publishing(self, request: PaymentRequest, shown: PlatformStudy, submissions: Submissions) -> Due:
         lines = []
         if shown.status in ("UNPUBLISHED", "PAUSED"):
             places = shown.places - sum(one.status in TAKEN for one in submissions)
             key = f"publish:{shown.id}:{len(self.ledger.states('publish'))}"
             lines = [self._places(key, places, shown.reward)]
-        return self._planned(request, lines)
+        return lines, (), ()
 
-    def _plan_places(
-        self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
-    ) -> PaymentPlan:
+    def _plan_places(self, request: PaymentRequest, shown: PlatformStudy, submissions: Submissions) -> Due:
         """As many more places as open batches need participants."""
         seated = {person.platform_id for person in self._people().values() if person.seated}
         coming = sum(one.status in ("RESERVED", "ACTIVE") and one.participant not in seated for one in submissions)
         unused = shown.places - sum(one.status in TAKEN for one in submissions)
         more = open_batches(self.service) - coming - unused
         if more <= 0:
-            return self._planned(request, [])
+            return [], (), ()
         if shown.status not in RUNNING:
             raise InputError("The study is not published", remedy="publish it first: vantage collect recruit publish")
         # The number is absolute, so that sending it twice adds nothing.
         (key,) = self.ledger.attempts([f"top-up:{shown.id}:{shown.places + more}"])
-        return self._planned(request, [self._places(key, more, shown.reward)])
+        return [self._places(key, more, shown.reward)], (), ()
 
-    def _plan_approval(
-        self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
-    ) -> PaymentPlan:
+    def _plan_approval(self, request: PaymentRequest, shown: PlatformStudy, submissions: Submissions) -> Due:
         """Those who finished here, left with the right code, passed the checks and are not excluded."""
         known = self._standings(submissions)
         due = [one for one in known if one.standing == "to pay"]
         keys = self.ledger.attempts([f"approve:{one.submission}" for one in due])
         pairs = zip(keys, due, strict=True)
         lines = [PaymentLine(key, one.submission, shown.reward, one.rater) for key, one in pairs]
-        return self._planned(request, lines, tuple(one.submission for one in known if one.standing == "paid"))
+        return lines, tuple(one.submission for one in known if one.standing == "paid"), ()
 
-    def _plan_bonuses(
-        self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
-    ) -> PaymentPlan:
+    def _plan_bonuses(self, request: PaymentRequest, shown: PlatformStudy, submissions: Submissions) -> Due:
         """Each submission gets this bonus once, whatever happens in between; bonuses have names so that it can."""
         amounts, name = request.amounts, request.name
         if not name.strip():
@@ -265,11 +255,9 @@ class ProlificRecruiter:
             note = "again, because you have seen that it was not paid" if replaces else ""
             now = _next(key) if replaces else key
             lines.append(PaymentLine(now, id_, amount, raters[id_], note, replaces))
-        return self._planned(request, lines, tuple(before), tuple(waiting))
+        return lines, tuple(before), tuple(waiting)
 
-    def _plan_rejection(
-        self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
-    ) -> PaymentPlan:
+    def _plan_rejection(self, request: PaymentRequest, shown: PlatformStudy, submissions: Submissions) -> Due:
         """Submissions that await review, with the message that their participants read."""
         if request.category not in CATEGORIES:
             problem = f"Prolific has no category '{request.category}'"
@@ -293,16 +281,7 @@ class ProlificRecruiter:
                 )
         keys = self.ledger.attempts([f"reject:{id_}" for id_ in request.amounts])
         pairs = zip(keys, request.amounts, strict=True)
-        return self._planned(request, [PaymentLine(key, id_, 0, raters[id_]) for key, id_ in pairs])
-
-    def _planned(
-        self,
-        request: PaymentRequest,
-        lines: Sequence[PaymentLine],
-        before: tuple[str, ...] = (),
-        unconfirmed: tuple[str, ...] = (),
-    ) -> PaymentPlan:
-        return PaymentPlan(request, tuple(lines), self.offer.currency, before, unconfirmed)
+        return [PaymentLine(key, id_, 0, raters[id_]) for key, id_ in pairs], (), ()
 
     def _places(self, key: str, places: int, reward: int) -> PaymentLine:
         return PaymentLine(key, "", places * reward, note=f"{places} places at {reward / 100:.2f} each")
@@ -319,79 +298,72 @@ class ProlificRecruiter:
                 self.client.update_study(shown.id, {"total_available_places": _total(line.key)})
             self.ledger.note_all([self._entry(act, line, "done")])
 
-    def _approve(self, lines: Sequence[PaymentLine]) -> dict[str, str]:
-        """Approving twice pays once, so that an intent of a run that was killed may be sent again."""
+    def _in_parts(
+        self, act: Act, lines: Sequence[PaymentLine], most: int, send: Callable[[Sequence[PaymentLine]], dict[str, str]]
+    ) -> dict[str, str]:
+        """Sends so many lines at a time; why lines were refused, none of which keeps another from being sent."""
         refused: dict[str, str] = {}
-        waiting = [lines[start : start + PER_APPROVAL] for start in range(0, len(lines), PER_APPROVAL)]
+        waiting = [lines[start : start + most] for start in range(0, len(lines), most)]
         while waiting:
             group = waiting.pop(0)
-            begun = self.ledger.unfinished("approve")
-            self.ledger.note_all([self._entry("approve", line, "intent") for line in group if line.key not in begun])
             try:
-                self.client.approve([line.submission for line in group])
-            except RefusedCall as why:
-                waiting = _halves(group) + waiting
-                if len(group) == 1:
-                    self.ledger.note_all([self._entry("approve", group[0], "failed", {"why": str(why)})])
+                refused |= send(group)
+            except RefusedCall as why:  # nothing was done, and the halves tell whose line it is
+                if middle := len(group) // 2:
+                    waiting = [group[:middle], group[middle:], *waiting]
+                else:
+                    self.ledger.note_all([self._entry(act, group[0], "failed", {"why": str(why)})])
                     refused[group[0].submission] = str(why)
         return refused
 
-    def _reject(self, request: PaymentRequest, lines: Sequence[PaymentLine]) -> dict[str, str]:
-        refused: dict[str, str] = {}
+    def _approve(self, group: Sequence[PaymentLine]) -> dict[str, str]:
+        """Approving twice pays once, so that an intent of a run that was killed may be sent again."""
+        begun = self.ledger.unfinished("approve")
+        self.ledger.note_all([self._entry("approve", line, "intent") for line in group if line.key not in begun])
+        self.client.approve([line.submission for line in group])
+        return {}
+
+    def _reject(self, request: PaymentRequest, group: Sequence[PaymentLine]) -> dict[str, str]:
         category = next(one for one in CATEGORIES if one == request.category)
         detail = {"reason": request.reason, "as": request.category}
-        for line in lines:
+        for line in group:
             self.ledger.note_all([self._entry("reject", line, "intent", detail)])
-            try:
-                self.client.reject(line.submission, category, request.reason.strip())
-            except RefusedCall as why:
-                self.ledger.note_all([self._entry("reject", line, "failed", {"why": str(why)})])
-                refused[line.submission] = str(why)
-        return refused
+            self.client.reject(line.submission, category, request.reason.strip())
+        return {}
 
-    def _pay_bonuses(self, lines: Sequence[PaymentLine]) -> dict[str, str]:
-        """Pays the lines and no other bonus; what Prolific refuses keeps nobody else from being paid."""
-        refused: dict[str, str] = {}
-        waiting = [lines[start : start + PER_BONUS] for start in range(0, len(lines), PER_BONUS)]
-        while waiting:
-            group = waiting.pop(0)
-            amounts = {line.submission: line.amount for line in group}
-            try:
-                had = {id_: Counter(self.client.submission(id_).bonuses) for id_ in amounts}
-                payment = self.client.set_up_bonuses(self._require_study(), amounts)
-            except RefusedCall as why:  # nothing was paid, and the halves tell whose line it is
-                waiting = _halves(group) + waiting
-                if len(group) == 1:
-                    self.ledger.note_all([self._entry("bonus", group[0], "failed", {"why": str(why)})])
-                    refused[group[0].submission] = str(why)
-                continue
-            except InputError as why:  # Prolific cannot be asked now
-                refused |= dict.fromkeys(amounts, str(why))
-                continue
-            paying, given_up = [], []
-            for line in group:
-                detail = {"had": had[line.submission][line.amount], "payment": payment}
-                paying.append(self._entry("bonus", line, "paying", detail))
-                if line.replaces:
-                    given_up.append(self._entry("bonus", line, "failed", {"by": "researcher"}, line.replaces))
-            if not self.ledger.note_all([*given_up, *paying]):
-                # Another process was quicker with one of them: none is ours yet, and what is left is set up anew.
-                left = [line for line in group if not self.ledger.has(line.key, "paying")]
-                waiting = [left, *waiting] if 0 < len(left) < len(group) else waiting
-                continue
-            try:
-                self.client.pay_bonuses(payment)
-            except UncertainCall:
-                continue  # it counts as paid when Prolific shows it
-            except InputError as why:  # certainly not paid
-                for entry in paying:
-                    self.ledger.end(entry, "failed", why=str(why))
-                refused |= dict.fromkeys(amounts, str(why))
-        return refused
+    def _pay_bonuses(self, group: Sequence[PaymentLine]) -> dict[str, str]:
+        """Pays the lines and no other bonus; who was not paid although Prolific did not refuse it, and why."""
+        amounts = {line.submission: line.amount for line in group}
+        try:
+            had = {id_: Counter(self.client.submission(id_).bonuses) for id_ in amounts}
+            payment = self.client.set_up_bonuses(self._require_study(), amounts)
+        except RefusedCall:
+            raise
+        except InputError as why:  # Prolific cannot be asked now
+            return dict.fromkeys(amounts, str(why))
+        paying, given_up = [], []
+        for line in group:
+            detail = {"had": had[line.submission][line.amount], "payment": payment}
+            paying.append(self._entry("bonus", line, "paying", detail))
+            if line.replaces:
+                given_up.append(self._entry("bonus", line, "failed", {"by": "researcher"}, line.replaces))
+        if not self.ledger.note_all([*given_up, *paying]):
+            # Another process was quicker with one of them: none is ours yet, and what is left is set up anew.
+            left = [line for line in group if not self.ledger.has(line.key, "paying")]
+            return self._in_parts("bonus", left, PER_BONUS, self._pay_bonuses) if len(left) < len(group) else {}
+        try:
+            self.client.pay_bonuses(payment)
+        except UncertainCall:
+            return {}  # it counts as paid when Prolific shows it
+        except InputError as why:  # certainly not paid
+            for entry in paying:
+                self.ledger.end(entry, "failed", why=str(why))
+            return dict.fromkeys(amounts, str(why))
+        return {}
 
     # What Prolific shows, and what follows from it.
 
-    def _reconcile(self, submissions: Sequence[ProlificSubmission]) -> PlatformStudy:
+    def _reconcile(self, submissions: Submissions) -> PlatformStudy:
         """Ends what was begun, where Prolific shows what became of it; the study as Prolific shows it."""
         shown = self.client.study(self._require_study())
         status = {one.id: one.status for one in submissions}
@@ -417,7 +389,7 @@ class ProlificRecruiter:
                     self.ledger.end(entry, "done")
         return shown
 
-    def _differences(self, submissions: Sequence[ProlificSubmission], bonuses: int) -> list[str]:
+    def _differences(self, submissions: Submissions, bonuses: int) -> list[str]:
         """Where Prolific shows other payments than the ledger: made on the website, or in spite of what was said."""
         done = [entry for entry in self.ledger.all("approve", "bonus") if entry.state == "done"]
         ours = sum(entry.amount for entry in done if entry.act == "bonus")
@@ -430,12 +402,12 @@ class ProlificRecruiter:
             differences.append(f"Approved, but not from here: {', '.join(others)}")
         return differences
 
-    def _standings(self, submissions: Sequence[ProlificSubmission]) -> list[SubmissionStanding]:
+    def _standings(self, submissions: Submissions) -> list[SubmissionStanding]:
         rejecting = frozenset(entry.submission for entry in self.ledger.unfinished("reject").values())
         failed = failed_checks(self.service)
         return standings(submissions, self._people(), self.service.study.plan.recruitment, failed, rejecting)
 
-    def _take_over(self, submissions: Sequence[ProlificSubmission]) -> None:
+    def _take_over(self, submissions: Submissions) -> None:
         """What the status of submissions means for the seats and answers of their participants, who may come again."""
         statuses: dict[str, set[str]] = {}
         for one in submissions:
@@ -472,7 +444,7 @@ class ProlificRecruiter:
             )
         return self._study_id
 
-    def _check_known(self, ids: Sequence[str], submissions: Sequence[ProlificSubmission]) -> dict[str, str]:
+    def _check_known(self, ids: Sequence[str], submissions: Submissions) -> dict[str, str]:
         """The raters of submissions, which must be of the study."""
         known, people = {one.id: one.participant for one in submissions}, self._people()
         for id_ in ids:
@@ -519,12 +491,6 @@ def recruiter(service: StudyService) -> ProlificRecruiter:
 
     offer_of(service.study)
     return ProlificRecruiter(service, prolific_client(), forecast)
-
-
-def _halves(group: Sequence[PaymentLine]) -> list[Sequence[PaymentLine]]:
-    """A group in two, to find out whose line was refused; nothing of a group of one."""
-    middle = len(group) // 2
-    return [group[:middle], group[middle:]] if middle else []
 
 
 def _next(key: str) -> str:

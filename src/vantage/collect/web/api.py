@@ -7,7 +7,8 @@ A program sends the password once and gets a token that is valid for twelve hour
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -17,7 +18,6 @@ from sqlalchemy.exc import DBAPIError
 from starlette.responses import JSONResponse, Response
 
 from vantage._version import __version__
-from vantage.collect.answers import whole_number
 from vantage.collect.sql import WORKERS
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Role, Verdict
 from vantage.collect.web.researcher_pages import MOST_INVITATIONS, SESSION, password_error
@@ -51,6 +51,14 @@ class Invite(Strict):
 
     count: Annotated[int, Field(ge=1, le=MOST_INVITATIONS)]
     note: Annotated[str, Field(max_length=200)] = ""
+
+
+class ItemRange(Strict):
+    """A range of the items, or those whose id starts with `find`."""
+
+    start: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    count: Annotated[int, Field(ge=0, le=1000)] = 50
+    find: Annotated[str, Field(max_length=200)] = ""
 
 
 class Review(Strict):
@@ -117,7 +125,7 @@ class ApiCall:
     handler: Callable[[Visit], Any]
     response: Any
     body: type[Strict] | None = None
-    query: tuple[tuple[str, dict[str, Any]], ...] = ()
+    query: type[Strict] | None = None
     role: Role | None = "view"
     """What a researcher must be allowed to; null where no token is needed."""
 
@@ -172,16 +180,11 @@ def review(visit: Visit) -> dict[str, str | None]:
 def items(visit: Visit) -> list[ItemLine]:
     """A range of the items, or those whose id starts with `find`."""
     query = visit.request.query_params
-    find = query.get("find", "")
-    if len(query.multi_items()) > len(query) or set(query) - {"start", "count", "find"} or len(find) > 200:
+    if len(query.multi_items()) > len(query):
         raise PageError(400, "Not as described", "Give 'start', 'count' and 'find' at most once; see /openapi.json.")
-    numbers = []
-    for name, otherwise, most in (("start", "0", 10_000_000), ("count", "50", 1000)):
-        number = whole_number(query.get(name, otherwise))
-        if number is None or number > most:
-            raise PageError(400, "Not a number", f"'{name}' must be a whole number from 0 to {most}.")
-        numbers.append(number)
-    return visit.site.researchers.items(numbers[0], numbers[1], find)
+    with described():
+        wanted = ItemRange.model_validate_strings(dict(query))
+    return visit.site.researchers.items(wanted.start, wanted.count, wanted.find)
 
 
 def item(visit: Visit) -> ItemAnswers:
@@ -208,7 +211,6 @@ def pause(visit: Visit) -> dict[str, bool]:
 
 
 _BRACES: Final = str.maketrans("", "", "{}")
-_WHOLE: Final = {"type": "integer", "minimum": 0}
 CALLS: Final = (
     ApiCall("GET", "/health", health, Health, role=None),
     ApiCall("GET", "/api/health", health, Health, role=None),
@@ -218,17 +220,7 @@ CALLS: Final = (
     ApiCall("GET", "/api/reliability", reliability, list[Reliability]),
     ApiCall("GET", "/api/raters", raters, list[RaterRow]),
     ApiCall("POST", "/api/raters/{rater}", review, Review, body=Review, role="review"),
-    ApiCall(
-        "GET",
-        "/api/items",
-        items,
-        list[ItemLine],
-        query=(
-            ("start", {**_WHOLE, "maximum": 10_000_000, "default": 0}),
-            ("count", {**_WHOLE, "maximum": 1000, "default": 50}),
-            ("find", {"type": "string", "maxLength": 200, "default": ""}),
-        ),
-    ),
+    ApiCall("GET", "/api/items", items, list[ItemLine], query=ItemRange),
     ApiCall("GET", "/api/items/{item}", item, ItemAnswers),
     ApiCall("GET", "/api/invitations", invitations, list[Invitation], role="manage"),
     ApiCall("POST", "/api/invitations", invite, list[Invitation], body=Invite, role="manage"),
@@ -275,7 +267,8 @@ def description(prefix: str = "") -> dict[str, Any]:
         named = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
         word = {"type": "string", "minLength": 1}
         parameters = [{"name": name, "in": "path", "required": True, "schema": word} for name in named]
-        parameters += [{"name": name, "in": "query", "schema": shape} for name, shape in call.query]
+        asked = call.query.model_json_schema()["properties"] if call.query else {}
+        parameters += [{"name": name, "in": "query", "schema": shape} for name, shape in asked.items()]
         content = {"application/json": {"schema": schema(call.response)}}
         refusals = {
             "400": ("Not as described", call.body or call.query),
@@ -322,8 +315,15 @@ def _authorised(visit: Visit, role: Role) -> None:
 
 
 def _body(visit: Visit, model: type[B]) -> B:
-    try:
+    with described():
         return model.model_validate_json(visit.body)
+
+
+@contextmanager
+def described() -> Iterator[None]:
+    """Says what is not as the description has it."""
+    try:
+        yield
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the body'}: {e['msg']}" for e in error.errors()[:5])
         raise PageError(400, "Not as described", f"{problems}. See /openapi.json.") from None

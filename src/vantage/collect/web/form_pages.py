@@ -15,7 +15,9 @@ from vantage.collect.views import InvalidAnswers, Participant, Practice, Step, S
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels
 from vantage.collect.web.participant_pages import keep_draft, onward, require_step, same_page
+from vantage.collect.web.site import answer_text, chosen_text
 from vantage.collect.web.visit import Form, Handler, Visit
+from vantage.instruments import MultipleChoice, Question, put
 
 
 def form_pages(*kinds: StepKind) -> Mapping[str, Handler]:
@@ -119,13 +121,25 @@ def _practice(
     sections = site.practice_cache(visit.language).sections(
         form.questions, practice.record, practice.condition, _last(given), errors
     )
-    asked = {name: instrument.question(name) for name in practice.answers}
+    feedback = [_feedback(practice, question) for question in put([instrument.question(q) for q in practice.answers])]
     return {
         "position": practice.position,
         "items": practice.items,
         "panels": panels(instrument, practice.record, practice.condition),
         "item_lang": site.item_lang(visit.language),
         "sections": sections,
-        "feedback": [(asked[name], answer, practice.right[name]) for name, answer in practice.answers.items()],
+        "feedback": feedback,
         "explain": practice.explain,
     }
+
+
+def _feedback(practice: Practice, question: Question) -> tuple[str, str, bool]:
+    """The title of a question, the answer to it in words, and whether it is right; of options together."""
+    names = question.part_ids if isinstance(question, MultipleChoice) else (question.id,)
+    given = {name: practice.answers[name] for name in names if name in practice.answers}
+    values = {name: answer.status if answer.value is None else answer.value for name, answer in given.items()}
+    right = all(practice.right[name] for name in given)
+    first = next(iter(values.values()))
+    if isinstance(question, MultipleChoice) and not isinstance(first, str):
+        return question.title, chosen_text(question, values), right
+    return question.title, answer_text(question, first), right

@@ -112,11 +112,9 @@ def read(questions: Sequence[Question], form: Mapping[str, str]) -> dict[str, Qu
     for index, question in enumerate(questions):
         value, opt_out, text = (form.get(f"{kind}{index}", "").strip() for kind in "aor")
         marked = _marked(index, form) if question.marks else None
-        if question.marks:
-            given = float(bool(marked)) if marked or (question.rationale == "optional" and not opt_out) else None
-            answer = given, _declined(question.scale, opt_out)
-        elif question.scale.text:
-            given = float(bool(text)) if text or (question.rationale == "optional" and not opt_out) else None
+        if question.scale.text:
+            said = bool(marked if question.marks else text)
+            given = float(said) if said or (question.rationale == "optional" and not opt_out) else None
             answer = given, _declined(question.scale, opt_out)
         elif question.shares:
             answer = None, _declined(question.scale, opt_out)

@@ -165,7 +165,9 @@ def _text(content: Any) -> str:
         return show_code(content)
     if isinstance(content, Sequence) and not isinstance(content, str):
         return "\n".join(
-            f"{_text(turn.get('speaker'))}: {_text(turn.get('text'))}" if isinstance(turn, Mapping) else _text(turn)
+            ": ".join(filter(None, (_text(turn.get("speaker")), _text(turn.get("text")))))
+            if isinstance(turn, Mapping)
+            else _text(turn)
             for turn in content
         )
     return str(content).strip()

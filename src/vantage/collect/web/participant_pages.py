@@ -26,55 +26,6 @@ VISITOR_COOKIE: Final = "vantage-visitor"
 IN_PROGRESS: Final[tuple[StepKind, ...]] = (
     *("consent", "screener", "traits", "guidelines", "training", "quiz", "item", "review", "debriefing"),
 )
-ENDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "finished": (sentence("Thank you"), sentence("Your answers have been submitted.")),
-    "declined": (
-        sentence("You are not taking part"),
-        sentence("You did not agree, so we asked nothing and stored nothing."),
-        sentence("Thank you for considering it."),
-    ),
-    "screened_out": (
-        sentence("Thank you for your time"),
-        sentence("This study needs a particular group of participants, so it ends here for you."),
-        sentence("We are grateful for your interest."),
-    ),
-    "full": (
-        sentence("There is no work left"),
-        sentence("All texts have been assigned to other participants."),
-        sentence("We are grateful for your interest."),
-    ),
-    "lapsed": (
-        sentence("Your reservation has ended"),
-        sentence("You were away for a while, so other participants now have the remaining texts."),
-        sentence("The answers you saved are kept. Thank you for your work."),
-    ),
-    "paused": (
-        sentence("The study is paused"),
-        sentence("Your answers so far are saved. Come back later with the same link to continue."),
-    ),
-    "deleted": (
-        sentence("You have withdrawn"),
-        sentence("Your answers have been deleted."),
-        sentence("We are grateful for your interest."),
-    ),
-    "kept": (
-        sentence("You have withdrawn"),
-        sentence("Your answers are kept without your name."),
-        sentence("We are grateful for your interest."),
-    ),
-}
-"""The heading and the sentences of each end."""
-RETURNS: Final[Mapping[str, str]] = {
-    "prolific": sentence(
-        "Please return your submission on Prolific: open the study there and choose “Stop without completing”. "
-        "A returned submission is not a rejected one."
-    ),
-    "mturk": sentence(
-        "Please return the task on Mechanical Turk: open it there and choose “Return”. "
-        "A returned task is not a rejected one."
-    ),
-}
-"""What people do on a platform who leave without a code."""
 
 
 def path(step: Step) -> str:
@@ -293,22 +244,14 @@ def end(visit: Visit) -> Response:
 
 
 def _end(visit: Visit, kind: str, completion: CompletionPath, message: str = "", **shown: Any) -> Response:
-    """The page of an end, or the study's own message.
-
-    Who leaves a platform's study without a code reads how to return the submission.
-    """
-    say, via = visit.language.say, visit.site.study.plan.recruitment.via
-    heading, *sentences = ENDS[kind]
-    sentences = [message] if message else sentences
-    if via in RETURNS and kind not in ("finished", "paused") and not (completion.code or completion.redirect):
-        sentences.append(RETURNS[via])
+    """The page of an end, or the study's own message."""
     return visit.render(
         "end.html",
-        heading=say(heading),
-        sentences=[say(text) for text in sentences],
+        kind=kind,
+        via=visit.site.study.plan.recruitment.via,
+        message=message,
         code=completion.code,
         redirect=completion.redirect,
-        leave=say(sentence("Return to Prolific") if via == "prolific" else sentence("Leave the study")),
         **{"receipt": None, "form": None, "may_withdraw": False, **shown},
     )
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from anyio import CapacityLimiter
-from jinja2 import Environment, PackageLoader, StrictUndefined, nodes
-from jinja2.visitor import NodeTransformer
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vantage.collect.answers import LONGEST
@@ -25,7 +24,7 @@ from vantage.collect.web.forms import QuestionCache, layout, signed
 from vantage.collect.web.item_view import panels, prose
 from vantage.collect.web.signing import StudySigner
 from vantage.collect.web.throttle import Throttle
-from vantage.instruments import Answer, Example, Instrument, Question, grouped, put
+from vantage.instruments import Answer, Example, Instrument, MultipleChoice, Question, grouped, put
 from vantage.presentations import PLAIN, Presentation
 from vantage.scales import show_code
 
@@ -159,11 +158,15 @@ def _answers(instrument: Instrument, example: Example, way: Presentation) -> dic
                 answers[name] = given
         elif question.whole is not None:
             values = {part: answer.answer for part, answer in example.answers.items()}
-            labels = [question.whole.scale.label(code) for code in question.whole.codes(values)]
-            answers[name] = replace(given, answer="; ".join(labels) or question.whole.none)
+            answers[name] = replace(given, answer=chosen_text(question.whole, values))
         elif scale.holds(given.answer):
             answers[name] = replace(given, answer=way.decoded(question, given.answer))
     return answers
+
+
+def chosen_text(whole: MultipleChoice, values: Mapping[str, float | str]) -> str:
+    """The options that apply, or all in the order of their places, by the answers about each."""
+    return "; ".join(whole.scale.label(code) for code in whole.codes(values)) or whole.none
 
 
 def answer_text(question: Question, answer: float | str) -> str:
@@ -184,32 +187,10 @@ def written_in(code: str) -> Markup:
     return Markup(' lang="{}" dir="auto"').format(code)
 
 
-class _TranslatedEnvironment(Environment):
-    """Templates in one language: sentences without values are translated when a template is compiled."""
-
-    language: Language
-
-    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        parsed = super()._parse(source, name, filename)
-        return cast("nodes.Template", _Translator(self.language).visit(parsed))
-
-
-class _Translator(NodeTransformer):
-    def __init__(self, language: Language) -> None:
-        self._language = language
-
-    def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802 - Jinja's name
-        """Replaces `_('a sentence')` by its translation."""
-        called, given = node.node, node.args[0] if len(node.args) == 1 and not node.kwargs else None
-        if isinstance(called, nodes.Name) and called.name == "_" and isinstance(given, nodes.Const):
-            return nodes.TemplateData(self._language.catalogue.gettext(given.value) % {}, lineno=node.lineno)
-        return self.generic_visit(node)
-
-
 @lru_cache
 def templates(language: Language = ENGLISH) -> Environment:
     """The templates in a language, compiled on first use."""
-    environment = _TranslatedEnvironment(
+    environment = Environment(
         loader=PackageLoader("vantage.collect.web"),
         autoescape=True,
         auto_reload=False,
@@ -218,7 +199,6 @@ def templates(language: Language = ENGLISH) -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )
-    environment.language = language
     environment.install_gettext_translations(language.catalogue, newstyle=True)  # type: ignore[attr-defined]
     environment.globals |= {"lang": language.code, "dir": language.direction}
     environment.filters |= {

@@ -202,18 +202,16 @@ def _stuck(walkers: list[Walker]) -> pl.DataFrame:
 def _checks(study: AnnotationStudy, flags: list[tuple[Guest, RaterRow | None]]) -> pl.DataFrame:
     """For each kind of check, how many careless people it catches and how many careful ones it flags."""
     rows = []
-    used = {
-        "attention checks": any(block.attention for block in study.blocks),
-        "gold items": any(block.gold_plan for block in study.blocks),
+    tests: dict[str, tuple[bool, Callable[[str], bool]]] = {
+        "attention checks": (any(b.attention for b in study.blocks), lambda flag: "attention checks" in flag),
+        "gold items": (any(b.gold_plan for b in study.blocks), lambda flag: "gold items" in flag),
+        "statistics of answers": (False, lambda flag: not flag.startswith("failed ")),
     }
-    tests: dict[str, Callable[[RaterRow], bool]] = {
-        "attention checks": lambda row: any("attention checks" in flag for flag in row.flags),
-        "gold items": lambda row: any("gold items" in flag for flag in row.flags),
-        "statistics of answers": lambda row: any(not flag.startswith("failed ") for flag in row.flags),
-    }
-    for name, test in tests.items():
-        caught = {kind: [bool(row and test(row)) for guest, row in flags if guest.kind == kind] for kind in KINDS}
-        if not (used.get(name) or any(map(any, caught.values()))):
+    for name, (used, test) in tests.items():
+        caught = {
+            kind: [any(map(test, row.flags if row else ())) for one, row in flags if one.kind == kind] for kind in KINDS
+        }
+        if not (used or any(map(any, caught.values()))):
             continue
         bad, good = caught["careless"], caught["careful"]
         rows.append(
