@@ -43,6 +43,11 @@ _HOMES = {
 }
 _FACES = ("measures", "raters", "corpora", "instruments", "scales", "planning", "perspective", "errors")
 """Packages in which a name that is not here is looked for, so that the error can say where it is."""
+_OTHER_NAMES = {
+    **dict.fromkeys(("load", "corpus", "read-csv", "read-table", "import-table"), "read"),
+    **dict.fromkeys(("annotate", "label", "ask"), "rate"),
+    "write": "export",
+}
 
 provide(
     {
@@ -75,4 +80,4 @@ __all__ = ["__version__", *_HOMES]  # noqa: PLE0604
 
 if not TYPE_CHECKING:
     # Type checkers would take any name for granted.
-    __getattr__, __dir__ = attach(__name__, _HOMES, faces=_FACES)
+    __getattr__, __dir__ = attach(__name__, _HOMES, faces=_FACES, other_names=_OTHER_NAMES)

@@ -28,12 +28,12 @@ def provided(role: str) -> Any:
 
 
 def attach(
-    package: str, homes: Mapping[str, str], *, faces: Sequence[str] = (), renamed: Mapping[str, str] | None = None
+    package: str, homes: Mapping[str, str], *, faces: Sequence[str] = (), other_names: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package whose public names live in the modules given.
 
     A name that is itself the last part of its home means that module. The error about any other name says which of
-    `faces`, packages below this one, has it, or what it is called since it was `renamed`.
+    `faces`, packages below this one, has it, or what answers to one of its `other_names`, here or in a face.
     """
 
     def getattr_(name: str) -> Any:
@@ -41,8 +41,10 @@ def attach(
             have = [] if name.startswith("_") else [f"{package}.{face}" for face in faces]
             where = next((face for face in have if name in dir(import_module(face))), None)
             hint = f"; use {where}.{name}" if where else ""
-            if renamed is not None and (now := renamed.get(name.replace("_", "-"))) is not None:
-                hint = f"; {now} answers that now"
+            known = {package: other_names, **{f: getattr(import_module(f), "OTHER_NAMES", None) for f in have}}
+            for face, others in known.items() if not where else ():
+                if others and (here := others.get(name.replace("_", "-"))) is not None:
+                    hint = f"; use {face}.{here.replace('-', '_', here.partition(' ')[0].count('-'))}"
             raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}")
         try:
             module = import_module(homes[name])

@@ -91,6 +91,12 @@ def test_help_ends_well_and_an_unknown_option_does_not(vantage: Vantage) -> None
         (("--bogus",), "no such option: --bogus"),
         (("mesure",), "there is no command 'mesure'; did you mean 'measure'?"),
         (("import", "t.csv"), "there is no command 'import'; run: vantage corpora import."),
+        (("krippendorff", "c"), "there is no command 'krippendorff'; run: vantage measure alpha."),
+        (
+            ("dawid_skene", "c"),
+            "there is no command 'dawid_skene'; run: vantage measure aggregate FOLDER --method dawid-skene.",
+        ),
+        (("annotate",), "there is no command 'annotate'; run: vantage collect or vantage rate."),
         (("corpora", "describe", "x" * 5000), "File name too long; check the path and the disk."),
         (("collect", "status", "nowhere"), "nowhere: there is no such folder; check the path."),
     ],

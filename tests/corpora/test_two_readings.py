@@ -135,6 +135,56 @@ def test_a_bar_between_words_makes_them_a_list() -> None:
     assert "--lists" in str(preview(pl.DataFrame(rows))["problem"])
 
 
+def test_one_list_whose_first_label_is_an_answer_too_is_a_list() -> None:
+    words = ["vrees", "", "woede", "vrees|rouw"]
+    rows = [{"item": f"s{i}", "rater": f"r{r}", "value": words[(i + r) % 4]} for i in range(4) for r in range(3)]
+    assert "--lists" in str(preview(pl.DataFrame(rows))["problem"])
+
+
+def test_of_two_raters_who_differ_in_sex_the_id_is_asked_about() -> None:
+    draw = drawn("two raters")
+    rows = [
+        {"c1": f"z{i:02}", "c2": 700 + r, "c3": "mw"[r], "c4": draw.randint(1, 3), "c5": draw.randint(1, 3)}
+        for i in range(9)
+        for r in range(2)
+    ]
+    seen = preview(pl.DataFrame(rows))
+    assert seen["doubt"].startswith("either 'c3' or 'c2' may be the id")
+    assert any("rater=c2" in reading["command"] for reading in seen["readings"])
+    named = preview(pl.DataFrame(rows).rename({"c3": "gender", "c2": "rater", "c4": "rating", "c1": "item"}))
+    assert not named["doubt"]
+
+
+def test_few_comparisons_of_three_members_are_no_scale() -> None:
+    pairs = [("xa", "ya"), ("xa", "za"), ("ya", "za"), ("ya", "xa"), ("za", "xa"), ("za", "ya"), ("xa", "ya")]
+    rows = [{"c1": a, "c2": b, "c3": min(a, b), "c4": f"k{n % 2}"} for n, (a, b) in enumerate(pairs)]
+    assert "if it is the winner of a comparison, pass --pairs c1,c2" in preview(pl.DataFrame(rows))["problem"]
+
+
+def test_ages_beside_sliders_in_steps_of_five_may_be_no_answers() -> None:
+    draw = drawn("sliders")
+    rows = [
+        {"c1": f"k{n:02}", "c2": draw.randint(18, 70), **{f"c{c}": draw.randrange(0, 101, 5) for c in (3, 4, 5)}}
+        for n in range(20)
+    ]
+    seen = preview(pl.DataFrame(rows))
+    assert "'c2' may be an answer or describe its row" in seen["doubt"]
+    assert any("--traits c2" in reading["command"] for reading in seen["readings"])
+
+
+def test_of_few_items_a_person_who_agrees_with_all_others_may_be_one() -> None:
+    people = {
+        "ann": [0, 1, 1, 0, None],
+        "ben": [0, 1, 0, 0, 0],
+        "cy": [None, 1, 1, 0, None],
+        "dan": [None, None, None, 0, None],
+        "eve": [0, None, 1, 0, 0],
+        "fay": [0, 1, 1, 0, 0],
+    }
+    seen = preview(pl.DataFrame({"item": list("abcde"), **people}), columns="rater")
+    assert [reading["why"] for reading in seen["readings"]] == ["fay is an aggregate", "fay is a person"]
+
+
 @pytest.mark.parametrize(
     "words",
     [

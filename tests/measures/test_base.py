@@ -16,7 +16,7 @@ import vantage
 from benchmarks import calibration_rows, simulators
 from vantage import measures
 from vantage.errors import InputError
-from vantage.measures import base, find, registry, split_half
+from vantage.measures import base, find, parse_options, registry, split_half
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.base import BIASED, REGISTRY, RENAMED, RESULT, measure, table
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions
@@ -104,14 +104,6 @@ def test_any_two_options_come_in_the_same_order_in_all_measures() -> None:
 def test_an_option_under_its_old_name_says_the_new_one() -> None:
     with pytest.raises(InputError, match="it is now 'splits'"):
         split_half([[1, 2], [1, 2]], iterations=10)  # type: ignore[call-arg]
-
-
-@pytest.mark.parametrize("name", sorted(measures.RENAMED))
-def test_a_measure_that_is_gone_says_what_answers_its_question(name: str) -> None:
-    with pytest.raises(InputError, match=f"no measure '{name}' any more; .* answers the same question"):
-        find(name)
-    with pytest.raises(AttributeError, match="answers that now"):
-        getattr(measures, name.replace("-", "_"))
 
 
 def _judged(seed: int = 0) -> pl.DataFrame:
@@ -249,7 +241,13 @@ def test_one_row_per_rater_with_its_interval(name: str) -> None:
     assert len(rows.unique(["question", "rater"])) == 27
 
 
-@pytest.mark.parametrize(("name", "now"), measures.RENAMED.items())
-def test_a_measure_that_is_gone_says_what_answers_now(name: str, now: str) -> None:
-    with pytest.raises(InputError, match=f"there is no measure '{name}' any more; {now} answers"):
+@pytest.mark.parametrize(("name", "here"), measures.OTHER_NAMES.items())
+def test_other_names_of_measures_say_what_answers_here(name: str, here: str) -> None:
+    with pytest.raises(InputError, match=f"there is no measure '{name}'; {here} answers the same question"):
         find(name)
+    if name != "agreement":  # a package
+        with pytest.raises(AttributeError, match=f"use vantage.measures.{here[:4]}"):
+            getattr(measures, name.replace("-", "_"))
+    chosen, _, option = here.partition(" with ")
+    known = find(chosen.partition(" ")[0])
+    assert not option or parse_options(known, [f"--{option}"])

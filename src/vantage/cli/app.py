@@ -40,6 +40,17 @@ VERBS: Final = {
     "doctor": ("doctor:doctor", "Check the installation, with a remedy for each problem."),
 }
 """The verbs as help lists them, each with its module and name there: only the one that is called is imported."""
+OTHER_VERBS: Final = {
+    **dict.fromkeys(("annotate", "label"), ("collect", "rate")),
+    **dict.fromkeys(("read", "load"), ("corpora import",)),
+    **dict.fromkeys(("predict", "classify"), ("judge", "rate")),
+    **dict.fromkeys(("evaluate", "eval"), ("compare-model", "measure accuracy")),
+    **dict.fromkeys(("explore", "browse"), ("view",)),
+    **dict.fromkeys(("power", "sample-size"), ("plan",)),
+    **dict.fromkeys(("multiverse", "robustness"), ("robust",)),
+    **dict.fromkeys(("finetune", "fine-tune", "fit"), ("train",)),
+}
+"""What these verbs are called elsewhere."""
 OPEN: Final[dict[str, Any]] = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Of verbs whose further options depend on what is measured or studied."""
 OWN_HELP: Final = ("measure", "study")
@@ -119,14 +130,17 @@ class _Verbs(TyperGroup):
         if " ".join(args[:2]) in VERBS:
             args = [" ".join(args[:2]), *args[2:]]
         elif args and args[0] not in VERBS:
-            from vantage.measures import HOMES
+            from vantage.measures import HOMES, OTHER_NAMES
 
             if args[0].replace("-", "_") in HOMES:
                 remedy = f"run: vantage measure {' '.join(args[:2])}"
                 raise InputError(f"'{args[0]}' is a measure", remedy=remedy)
             homes = [name for name, verb in self.commands.items() if args[0] in getattr(verb, "commands", {})]
-            also = " or ".join(f"vantage {home} {args[0]}" for home in homes)
-            remedy = f"run: {also}" if also else nearest(args[0], list(VERBS))
+            runs = [f"vantage {home} {args[0]}" for home in homes]
+            if not runs and (here := OTHER_NAMES.get(args[0].replace("_", "-"))):
+                runs = ["vantage measure " + re.sub(" with (.+)=", r" FOLDER --\1 ", here)]
+            runs = runs or [f"vantage {verb}" for verb in OTHER_VERBS.get(args[0], ())]
+            remedy = f"run: {' or '.join(runs)}" if runs else nearest(args[0], list(VERBS))
             raise InputError(f"there is no command '{args[0]}'", remedy=remedy)
         return super().resolve_command(ctx, args)
 

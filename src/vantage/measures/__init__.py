@@ -99,16 +99,31 @@ HELPERS = {
 }
 """What other packages use beside measures: types, intervals, how results are shown, and tools for texts and panels."""
 
-RENAMED = {
+OTHER_NAMES = {
+    **dict.fromkeys(("agreement", "krippendorff", "krippendorff-alpha"), "alpha"),
+    **dict.fromkeys(("percent-agreement", "observed-agreement"), "pairwise"),
+    **dict.fromkeys(("kappa", "cohen-kappa", "cohens-kappa"), "cohen"),
+    **dict.fromkeys(("fleiss-kappa", "scott"), "fleiss"),
+    **dict.fromkeys(("gwet", "gwet-ac1"), "ac1"),
+    **dict.fromkeys(("intraclass", "intraclass-correlation"), "icc"),
+    **dict.fromkeys(("majority", "majority-vote"), "aggregate with method=majority"),
+    "dawid-skene": "aggregate with method=dawid-skene",
+    "mace": "aggregate with method=mace",
+    **dict.fromkeys(("f1", "precision", "recall"), "accuracy"),
+    "confusion-matrix": "confusion",
+    "ece": "calibration",
+    **dict.fromkeys(("correlation", "pearson", "spearman"), "correlate"),
+    **dict.fromkeys(("jsd", "jensen-shannon"), "distance"),
+    "bradley-terry": "scaling",
+    **dict.fromkeys(("rasch", "many-facet"), "facets"),
+    **dict.fromkeys(("mrp", "poststratification"), "population"),
     "bands": "aggregate with per=band",
     "scaling-split-half": "scaling with show=reliability",
     **dict.fromkeys(("needed-raters", "d-study"), "reliability"),
-    "components": "reliability with show=components",
-    "g-study": "reliability by rater with presentations",
-    "scott": "fleiss",
+    **dict.fromkeys(("components", "g-study"), "reliability with show=components"),
     "opposed-items": "split-items with between=questions",
 }
-"""What answers the question of a measure that is gone."""
+"""Names that the field, or another version, has for a question, and what answers it here."""
 
 __all__ = ["find", "registry", *HOMES]  # noqa: PLE0604
 
@@ -126,8 +141,8 @@ def find(name: str) -> "Measure":
         import_module(home)
         if (measure := REGISTRY.get(name) or REGISTRY.get(name.replace("_", "-"))) is not None:
             return measure
-    if (now := RENAMED.get(name.replace("_", "-"))) is not None and name not in REGISTRY:
-        raise InputError(f"there is no measure '{name}' any more", remedy=f"{now} answers the same question")
+    if (here := OTHER_NAMES.get(name.replace("_", "-"))) is not None and name not in REGISTRY:
+        raise InputError(f"there is no measure '{name}'", remedy=f"{here} answers the same question")
     return _loaded().get(name) or PLUGINS.find(name)
 
 
@@ -157,4 +172,4 @@ PLUGINS: "Plugins[Measure]" = Plugins("measures", "measure", _built_in, _accepte
 
 if not TYPE_CHECKING:
     # Type checkers would take any name for granted.
-    __getattr__, __dir__ = attach(__name__, HOMES | HELPERS, renamed=RENAMED)
+    __getattr__, __dir__ = attach(__name__, HOMES | HELPERS, other_names=OTHER_NAMES)

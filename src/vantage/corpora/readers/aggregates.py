@@ -28,6 +28,8 @@ MOST_FITTED: Final = 2000
 """Rows by which a rule is found; it must hold in all."""
 LEAST_MADE: Final = 4
 """Items and raters from which a rater who is made of the others is looked for."""
+FEW_ITEMS: Final = 10
+"""So few items do not tell what is made of the others from a person who agrees with them."""
 MOST_LOOKED_AT, MOST_ITEMS, MOST_ANSWERS = 50, 200, 200_000
 """Raters that are compared with the others, items that are looked at, and the most answers to them."""
 CHANCE: Final = 0.01
@@ -223,6 +225,8 @@ def check_made(
         file=rows.path,
         remedy=f"pass {way}, or --kinds {shlex.quote(rater)}=person if it is one",
         settle={"without": [rater]} if between else {"kinds": {rater: "aggregate"}},
+        # About so few items anybody may agree with the others throughout.
+        otherwise=None if between or len(table) > FEW_ITEMS else {"kinds": {rater: "person"}},
     )
 
 

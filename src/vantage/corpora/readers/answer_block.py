@@ -27,6 +27,10 @@ TINY: Final = 6
 """Answers of so few rows tell little about a column."""
 SMALL: Final = 15
 """So few rows of a table whose names say nothing leave several readings open."""
+POINTS: Final = 10
+"""The answers to a few easy and hard items may have nothing in common on a scale as long as this."""
+STEP: Final = 5
+"""Sliders from 0 to 100 are often answered, or made, in steps of five."""
 TOGETHER: Final = 0.2
 """Columns that agree more than this belong together, and one that agrees half as much may not."""
 
@@ -143,14 +147,16 @@ class Columns:
         more = [n for n in self.free if n not in first and n not in totals and self._may_belong(n, first[0], pooled)]
         if not more or len(self.frame) > SMALL:
             return blocks, doubt
-        if len(more) > 1 or len(blocks) > 1:
-            self._ask_about(more)
+        between = self._between_steps([*first, *more])
+        if len(more) > 1 or len(blocks) > 1 or between:
+            self._ask_about([*more, *(n for n in between if n not in more)])
             return blocks, doubt
         return [[n for n in self.facts if n in (*first, *more)], first], f"'{more[0]}' may be an answer too"
 
     def _ask_about(self, names: Sequence[str]) -> None:
         named = ", ".join(f"'{n}'" for n in names[:4])
-        self.unsure = f"so few rows do not tell whether {named} hold answers; pass --columns and --values"
+        hold = "holds" if len(names) == 1 else "hold"
+        self.unsure = f"so few rows do not tell whether {named} {hold} answers; pass --columns and --values"
 
     def _may_belong(self, name: str, other: str, pooled: set[Any]) -> bool:
         """Whether a column may hold answers as others do: some of their words, or numbers among theirs."""
@@ -160,8 +166,10 @@ class Columns:
         if one.kind == "word":
             return bool(pooled & set(one.codes))
         low, high = min(one.codes), max(one.codes)
-        shared = min(high, max(pooled)) - max(low, min(pooled))
-        return not self.counts_rows(name) and shared >= 0.5 * (high - low)
+        least, most = min(pooled), max(pooled)
+        shared = min(high, most) - max(low, least)
+        near = max(high, most) - min(low, least) <= POINTS
+        return not self.counts_rows(name) and (near or shared >= 0.25 * (high - low))
 
     def _family(self, names: Sequence[str]) -> list[str]:
         """Those of some columns that are called alike, such as q_1 … q_9."""
@@ -208,11 +216,13 @@ class Columns:
         narrow = self._narrow(block)
         block = [n for n in block if n not in narrow]
         pooled = {code for n in block for code in self.facts[n].codes}
-        few = [n for n in block if len(self.facts[n].codes) <= 2 and len(pooled) >= 4 and self.facts[n].filled > 3]
+        most = 3 if len(self.frame) <= SMALL else 4
+        few = [n for n in block if len(self.facts[n].codes) <= 2 and len(pooled) >= most and self.facts[n].filled > 3]
+        between = self._between_steps(block)
         if few and 2 < len(block) > len(few):
             what = f"'{few[0]}' has fewer different answers than the other columns"
-            if len(few) > 1 and len(self.frame) <= SMALL:
-                self._ask_about(few)
+            if (len(few) > 1 or between) and len(self.frame) <= SMALL:
+                self._ask_about([*few, *between])
             return [block, [n for n in block if n not in few]], what
         if len(block) < 3 or all(self.rows.labels.get(n) for n in block):
             return [block], ""
@@ -220,9 +230,9 @@ class Columns:
         own = [n for n in block if len(block) > TINY and any(held[code] == 1 for code in self.facts[n].codes)]
         if len(own) == 1 and len(self.frame) <= SMALL:
             return [block, [n for n in block if n not in own]], f"'{own[0]}' has an answer that no other column has"
-        order, apart = list(self.facts), []
+        order, apart = list(self.facts), between
         texts = any(self.facts[n].kind == "text" for n in self.free) or "text" in self.facts
-        for edge, step in ((block[0], -1), (block[-1], 1)):
+        for edge, step in () if between else ((block[0], -1), (block[-1], 1)):
             place = order.index(edge) + step
             beside = order[place] if 0 <= place < len(order) else ""
             usual = self.agreement([n for n in block if n != edge])
@@ -234,6 +244,13 @@ class Columns:
         if not apart or len(block) - len(apart) < 2:
             return [block], ""
         return [block, [n for n in block if n not in apart]], f"'{apart[0]}' may be an answer or describe its row"
+
+    def _between_steps(self, block: Sequence[str]) -> list[str]:
+        """Columns with answers such as 37 where most have only those such as 30 and 35: ages beside sliders."""
+        answers = {n: self.facts[n].codes for n in block if self.facts[n].whole and len(self.facts[n].codes) > 2}
+        parts = {n: sum(c for code, c in own.items() if code % STEP) / sum(own.values()) for n, own in answers.items()}
+        between = [n for n, part in parts.items() if part > 0.2]
+        return between if 2 * list(parts.values()).count(0) >= len(block) else []
 
     def _groups(self, candidates: Sequence[str]) -> list[list[str]]:
         """Sets of columns with comparable answers: the same labels, common words, numbers of one range."""

@@ -436,7 +436,7 @@ def _lists(words: Sequence[str]) -> list[str]:
         often = Counter(part for parts in parted.values() for part in parts)
         listed = parted and alone and {*often} <= alone | {""}
         # Nobody writes the first two in an answer; parts that recur are labels.
-        if listed or (mark in "|;" and len(parted) > 1 and max(often.values()) > 1):
+        if listed or (mark in "|;" and parted and max((often + Counter(alone)).values()) > 1):
             return list(parted)
     return []
 

@@ -28,6 +28,8 @@ from vantage.corpora.readers.table_file import ROW, CrossedHeader, FileRows
 
 COLLISIONS: Final = 8
 """So many pairs of rows must be expected to agree on two columns by chance before it means something that none does."""
+FEW_IDS: Final = 3
+"""So few raters may be told apart by their sex or age as well as by their ids."""
 KEYS: Final = 12
 """How many columns are tried as ids."""
 MEMBERS: Final = 2000
@@ -173,7 +175,9 @@ class _Table(Columns):
                 continue
             won = [n for n in held if n not in (one, other) and self._wins(n, first, second, (one, other))]
             if len(won) == 1:
-                return self._compared(one, other, won[0], len(held[one] | held[other]))
+                chance = self._by_chance(self.frame[won[0]].cast(pl.String), first, second)
+                if made := self._compared(one, other, won[0], len(held[one] | held[other]), chance=chance):
+                    return made
         return None
 
     def _wins(self, name: str, first: pl.Series, second: pl.Series, columns: Sequence[str]) -> bool:
@@ -182,7 +186,7 @@ class _Table(Columns):
         ties = cells.str.contains(f"^(?i:{TIES.pattern})$")
         named = (cells == first) | (cells == second)
         if (named | ties).fill_null(value=False).all():
-            return bool(named.any()) and not self._by_chance(cells, first, second)
+            return bool(named.any())
         places = {*PLACES, *(column.casefold() for column in columns)}
         words = set(cells.filter(~ties).drop_nulls().str.to_lowercase())
         return bool(words) and words <= places and not words <= {"1", "2"} and not cells.null_count()
@@ -194,13 +198,15 @@ class _Table(Columns):
         names = any(isinstance(name, str) and not name.isdecimal() for name in seen[0])
         return len({*seen[1], *seen[2]}) > 2 and float(min(likely, 1.0) ** len(won)) > (50 if names else 1) * CHANCE
 
-    def _compared(self, one: str, other: str, winner: str, members: int) -> Structure:
+    def _compared(self, one: str, other: str, winner: str, members: int, *, chance: bool) -> Structure | None:
         rest = [n for n in self.free if n not in (one, other, winner) and not self.facts[n].unique]
         rest = [n for n in rest if self.facts[n].distinct > 1 and self.facts[n].kind in ("word", "number", "text")]
         given = self.map.get("rater")
         raters = [given] if given else [n for n in rest if self.said("rater", n)]
         what = f"'{winner}' always is '{one}' or '{other}', which never are the same"
-        if members <= 3 and not raters:
+        if chance and raters:
+            return None
+        if chance or (members <= 3 and not raters):
             # Two raters who disagree and one who decides look the same.
             return self._shape(doubt=f"{what}; if it is the winner of a comparison, pass --pairs {one},{other}")
         judges: list[str | None] = [*(raters[:1] or rest[:2])] or [None]
@@ -277,10 +283,16 @@ class _Table(Columns):
             least = self.facts[name].distinct
             free = [n for n in candidates if n not in key and self.facts[n].kind != "text"]
             finer = [n for n in free if least <= self.facts[n].distinct <= 2 * least and name in self._side(n)]
-            if not finer or name in self.map.values() or self.facts[name].kind == "text":
+            if name in self.map.values() or self.facts[name].kind == "text":
                 finer = []
             best = max(map(self._id_like, (name, *finer)))
-            made.append([n for n in (name, *finer) if self._id_like(n) == best])
+            alike = [n for n in (name, *finer) if self._id_like(n) == best]
+            if (least <= FEW_IDS or len(self.frame) <= SMALL) and not best[0]:
+                # Two raters may differ in everything that is known of them; ids are mostly longer than that.
+                same = [n for n in (name, *finer) if n not in alike and self.facts[n].distinct == least]
+                same = [n for n in same if not self.said("trait", n)]
+                alike += sorted(same, key=lambda n: -len(self.facts[n].examples[0]))
+            made.append(alike)
         return [tuple(one) for one in product(*made)][:2]
 
     def _id_like(self, name: str) -> tuple[bool, ...]:
@@ -493,8 +505,9 @@ class _Table(Columns):
     def _answers_alike(self, name: str, key: str) -> bool:
         """Whether a column has answers as others have, which may by chance be the same within each item or rater."""
         shares = self.frame[name].value_counts(normalize=True)["proportion"]
-        same = float((shares * shares).sum()) ** (len(self.frame) - self.facts[key].distinct)
-        return name in self._blocks[0][0] and len(self._blocks[0][0]) > 1 and same > CHANCE
+        repeats = len(self.frame) - self.facts[key].distinct
+        few = repeats <= SMALL or float((shares * shares).sum()) ** repeats > CHANCE
+        return name in self._blocks[0][0] and len(self._blocks[0][0]) > 1 and few
 
     def _is_scale(self, name: str) -> bool:
         """Whether a column has so few different answers as one that chooses from some; durations hardly repeat."""
