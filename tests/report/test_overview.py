@@ -16,7 +16,7 @@ from vantage.measures import alpha
 from vantage.report import beside
 from vantage.report import overview as report_on_a_corpus
 from vantage.report.beside import CorpusAnalysis
-from vantage.report.cases import apart
+from vantage.report.cases import disagreements
 from vantage.report.groups import traits as groups_by_trait
 from vantage.report.overview import corpus_report, overview
 from vantage.report.parts import Result
@@ -261,7 +261,7 @@ def test_disputed_texts_are_those_on_which_two_people_are_furthest_apart() -> No
         values = part["value"].to_list()
         pairs = [abs(x - y) / 6 for n, x in enumerate(values) for y in values[n + 1 :]]
         apart[item] = np.mean(pairs)
-    assert found["apart"].to_list() == pytest.approx(sorted(apart.values(), reverse=True)[: len(found)])
+    assert found["disagreement"].to_list() == pytest.approx(sorted(apart.values(), reverse=True)[: len(found)])
     assert found["text"][0] == f"Sentence {found['item'][0][1:]}."
     assert sum(one["votes"] for one in found["answers"][0]) == 6
 
@@ -276,7 +276,9 @@ def test_answers_without_an_order_are_apart_or_not() -> None:
     found = frame(result, "divided")
     for row in found.iter_rows(named=True):
         values = corpus.judgments.filter(item=row["item"])["value"].to_list()
-        assert row["apart"] == pytest.approx(np.mean([x != y for n, x in enumerate(values) for y in values[n + 1 :]]))
+        assert row["disagreement"] == pytest.approx(
+            np.mean([x != y for n, x in enumerate(values) for y in values[n + 1 :]])
+        )
 
 
 @pytest.mark.slow
@@ -340,7 +342,7 @@ def test_people_who_were_asked_again_are_counted_once() -> None:
     twice = demo.add(demo.judgments.filter(question="trust").with_columns(sample=pl.lit(1, pl.Int32)))
     (caveat,) = overview(twice).warnings
     assert caveat == "This report leaves out 247 answers that people gave to items they had judged before."
-    once, again = (apart(corpus).sort("item", "question") for corpus in (demo, twice))
+    once, again = (disagreements(corpus).sort("item", "question") for corpus in (demo, twice))
     assert once.equals(again)
 
 

@@ -376,7 +376,7 @@ function columnsOf(rows, groups) {
   return parts.map((part) => {
     const known = part.map((row) => row.disagreement).filter((value) => value !== null);
     const of = (name) => part.map((row) => sharesOf(row.pictures.find((one) => one.group === name))).filter(Boolean);
-    return { texts: part.length, apart: known.length ? total(known) / known.length : null, shares: groups.map((name) => meanOf(of(name))) };
+    return { texts: part.length, disagreement: known.length ? total(known) / known.length : null, shares: groups.map((name) => meanOf(of(name))) };
   });
 }
 
@@ -398,9 +398,9 @@ function strip(columns, group, colours, name) {
 }
 
 function apartStrip(columns) {
-  const highest = Math.max(.5, ...columns.map((one) => one.apart || 0));
-  const d = columns.map((one, at) => (one.apart ? `M${at} 1h1v${(-one.apart / highest).toFixed(4)}h-1z` : "")).join("");
-  return areas(columns.length, [h("path", { d, class: "apart" })], "strip", "How far two answers are apart");
+  const highest = Math.max(.5, ...columns.map((one) => one.disagreement || 0));
+  const d = columns.map((one, at) => (one.disagreement ? `M${at} 1h1v${(-one.disagreement / highest).toFixed(4)}h-1z` : "")).join("");
+  return areas(columns.length, [h("path", { d, class: "apart" })], "strip", "Disagreement");
 }
 
 function key(question) {
@@ -424,7 +424,7 @@ function spectrum(answer, given) {
     const title = row ? row.text || row.item : `Texts ${count(start + first(current) + 1)} to ${count(start + first(current + 1))} of ${count(answer.total)}, on average`;
     plots.forEach((plot) => { plot.setAttribute("aria-valuenow", current + 1); plot.setAttribute("aria-valuetext", title.slice(0, 200)); });
     cursors.forEach((cursor) => { cursor.hidden = false; cursor.style.left = `${(100 * (current + .5)) / width}%`; });
-    const apart = sides.map((side) => `${sides.length > 1 ? `${side.groups[0]} ` : ""}${number(side.columns[current].apart)}`).join(", ");
+    const apart = sides.map((side) => `${sides.length > 1 ? `${side.groups[0]} ` : ""}${number(side.columns[current].disagreement)}`).join(", ");
     readout.replaceChildren(h("p", {}, h("a", { href: target(current), dir: "auto" }, title)), pictures(sides.flatMap(votes), question), h("p", { class: "facts" }, "disagreement ", h("b", {}, apart)));
   }
   function plotOf(side) {
@@ -444,7 +444,7 @@ function spectrum(answer, given) {
     });
     const strips = side.groups.map((name, at) => [name, at]).filter(([, at]) => side.columns.some((one) => one.shares[at]));
     const parts = strips.map(([name, at]) => [h("span", { class: "who" }, name), strip(side.columns, at, question.colours, name)]);
-    if (side.columns.some((one) => one.apart !== null)) parts.splice(1, 0, [h("span", { class: "who" }, "apart"), apartStrip(side.columns)]);
+    if (side.columns.some((one) => one.disagreement !== null)) parts.splice(1, 0, [h("span", { class: "who" }, "disagreement"), apartStrip(side.columns)]);
     const pins = side.pins.map(([at], place) => { const mark = h("span", { class: "pin" }, String(place + 1)); mark.style.left = `${(100 * (at + .5)) / many}%`; return mark; });
     plot.append(...parts.flat(), ...pins, cursor);
     plots.push(plot);
@@ -589,13 +589,13 @@ const views = {
       spectrum(answer, given),
       divisive.length ? [h("h2", {}, "The most divisive"), h("ol", { class: "pinned" }, divisive)] : null,
       h("p", { class: "note" }, `Every text is a column: the answers as shares, sorted by ${question.ordered ? "their mean" : "the share of " + question.labels[0]}${beside ? ` among ${answer.by}` : ""}. `,
-        "“Apart” is how far two people's answers are apart, as a share of the scale. ", link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
+        `Disagreement is the ${question.ordered ? "mean distance of two answers as a share of the scale" : "share of pairs of answers that differ"}. `, link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
   },
 
   async items(given) {
     const answer = await ask("items", given), question = answer.question;
     const form = controls("items", given, [
-      questionSelect(given), ...itemFilters(given), select("sort", "Sort by", SORTS, given.sort || "disagreement"),
+      questionSelect(given), ...itemFilters(given), select("sort", "Sort by", SORTS.filter(([name]) => name !== "distance" || answer.compared), given.sort || "disagreement"),
       overview.models?.length > 1 && !data ? select("rater", "Model", [["", "the first"], ...overview.models.map((name) => [name, name])], given.rater) : null,
       select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true"),
     ], given.only ? { only: given.only } : {});
@@ -807,12 +807,14 @@ async function show(again) {
   else if (!again) { window.scrollTo(0, 0); $("main").focus({ preventScroll: true }); }
 }
 
-async function follow() {
-  const busy = ["INPUT", "SELECT"].includes(document.activeElement?.tagName) || $("main").querySelector("details[open]");
-  if (document.visibilityState !== "visible" || busy) return;
+// What changed on disk is drawn again, or said to whoever is typing or reading what they unfolded.
+async function follow(wanted) {
+  const busy = !wanted && (["INPUT", "SELECT"].includes(document.activeElement?.tagName) || $("main").querySelector("details[open]"));
+  if (document.visibilityState !== "visible" || (busy && $("stale"))) return;
   try {
     const now = await ask("overview");
     if (now.stamp === overview.stamp) return;
+    if (busy) return $("notice").append(h("span", { id: "stale" }, " The files have changed since this was drawn. "), button("Draw it again", () => follow(true)));
     overview = now;
     notice();
     await show(true);
