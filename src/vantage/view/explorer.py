@@ -248,7 +248,7 @@ class Explorer:
         }
 
     def raters(self, question: str = "", page: int = 0, size: int = LARGEST, **how: Any) -> dict[str, Any]:
-        """Raters of every kind with their consistency, severity and what stands out."""
+        """Raters of every kind, how they follow the others, and what stands out."""
         return self._raters(question).page(page, size, **how)
 
     def rater(self, rater: str, question: str = "") -> dict[str, Any]:

@@ -480,7 +480,7 @@ function heat(map, trait, chosen, changed) {
   function point(at, other = at) {
     current = Math.max(0, Math.min(n - 1, at));
     const [one, two, agreed] = [points[current], points[other], map.cells[current][other]];
-    status.textContent = current === other || !two ? `${one.id} (${one.group})` : `${one.id} (${one.group}) and ${two.id} (${two.group}): ${agreed === null ? "no text in common" : `${agreed} % agreement`}`;
+    status.textContent = current === other || !two ? `${one.id} (${one.group})` : `${one.id} (${one.group}) and ${two.id} (${two.group}): ${agreed === null ? "no text in common" : `agreement ${number(agreed / 100)}`}`;
     svg.setAttribute("aria-valuenow", current + 1);
     svg.setAttribute("aria-valuetext", `${one.id}, ${one.group}${picked.has(current) ? ", chosen" : ""}`);
     cursor.setAttribute("y", 16 + current * side);
@@ -502,9 +502,9 @@ function heat(map, trait, chosen, changed) {
     if (event.key === " " || event.key === "Enter") { event.preventDefault(); choose(current, current); }
   });
   const likest = (at, sign) => map.cells[at].reduce((best, one, other) => (other === at || one === null || (best !== null && sign * (map.cells[at][best] - one) >= 0) ? best : other), null);
-  const pair = (at, sign) => { const other = likest(at, sign); return other === null ? "–" : `${points[other].id} (${map.cells[at][other]} %)`; };
+  const pair = (at, sign) => { const other = likest(at, sign); return other === null ? "–" : `${points[other].id} (${number(map.cells[at][other] / 100)})`; };
   mark();
-  return h("div", {}, h("p", { class: "legend" }, groups.map((name, at) => h("span", { class: `c${at % 8}` }, `■ ${name}`)), h("span", {}, `agreement ${low} % `, h("svg", { width: 90, height: 12, "aria-hidden": "true", class: "heat" }, paths.map((_, at) => h("path", { d: `M${at * 7} 0h7v12h-7z`, "fill-opacity": .04 + (.96 * at) / LEVELS }))), ` ${high} %`)),
+  return h("div", {}, h("p", { class: "legend" }, groups.map((name, at) => h("span", { class: `c${at % 8}` }, `■ ${name}`)), h("span", {}, `agreement ${number(low / 100)} `, h("svg", { width: 90, height: 12, "aria-hidden": "true", class: "heat" }, paths.map((_, at) => h("path", { d: `M${at * 7} 0h7v12h-7z`, "fill-opacity": .04 + (.96 * at) / LEVELS }))), ` ${number(high / 100)}`)),
     h("div", { class: "wide" }, svg), status, h("div", { class: "tools" }, button("Choose nobody", () => { picked.clear(); mark(); changed([]); })),
     h("details", {}, h("summary", {}, "The raters as a table"), table(["rater", trait || "kind", "most alike", "least alike"], points.map((one, at) => [link("rater", { rater: one.id }, one.id), one.group, pair(at, 1), pair(at, -1)]))));
 }
@@ -623,13 +623,13 @@ const views = {
 
   async raters(given) {
     const answer = await ask("raters", given), kinds = Object.keys(overview.kinds || {}), question = overview.questions.find((one) => one.id === asked(given));
-    const sorts = [["flags", "What stands out"], ...(question.distances ? [["estimate", "Consistency"], ["bias", "Severity"]] : []), ["agreement", "Same answer as others"], ["answers", "Number of answers"], ["rater", "Name"]];
+    const sorts = [["flags", "What stands out"], ...(question.distances ? [["estimate", "Correlation with the others"], ["bias", "Mean minus the others'"]] : []), ["agreement", "Same answer as others"], ["answers", "Number of answers"], ["rater", "Name"]];
     const form = controls("raters", given, [questionSelect(given), field("search", "Search", given.search, { type: "search" }),
       kinds.length > 1 ? select("kind", "Kind", [["", "all"], ...kinds.map((kind) => [kind, kind])], given.kind) : null,
       select("sort", "Sort by", sorts, given.sort || "flags"),
       select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true")]);
-    const about = question.distances ? "Consistency is the correlation with other people on the same items, with a 95 % interval that holds for one rater alone; severity is the mean difference from them." : "Same answer: how often other people give the same answer to the same text.";
-    const heads = ["rater", "kind", ...["answers", "consistency", "severity", "spread", "same answer as others", "most frequent answer"].map((title) => ({ title, number: true })), "traits", "what stands out"];
+    const about = question.distances ? "Raters are compared with other people on the same items; spread is the standard deviation of their answers as a share of that of others. 95 % intervals hold for one rater alone, those of a report for all raters at once." : "Same answer: how often other people give the same answer to the same text.";
+    const heads = ["rater", "kind", ...["answers", "correlation with the others", "mean minus the others'", "spread", "same answer as others", "most frequent answer"].map((title) => ({ title, number: true })), "traits", "what stands out"];
     const rows = answer.rows.map((row) => [link("rater", { rater: row.rater, question: asked(given) }, row.rater), row.kind, count(row.answers), interval(row), number(row.bias), number(row.spread), percent(row.agreement), percent(row.top_share),
       traitsOf(row.traits), row.flags.length ? h("span", { class: "flag" }, row.flags.join("; ")) : "–"]);
     return [h("h1", {}, "Raters"), h("p", { class: "note" }, about), form, h("p", {}, link("map", { question: given.question }, "Show them on a map")),
@@ -638,7 +638,7 @@ const views = {
 
   async rater(given) {
     const answer = await ask("rater", given), question = overview.questions.find((one) => one.id === answer.question);
-    const known = [["kind", answer.kind], ...Object.entries(answer.traits), ["answers", `${count(answer.answers)} of ${counted(answer.judgments, "judgment")}`], ["consistency", interval(answer)], ["severity", number(answer.bias)], ["spread", number(answer.spread)], ["same answer as others", percent(answer.agreement)], ["most frequent answer", percent(answer.top_share)], ["seconds per judgment (median)", number(answer.seconds, 1)]].filter(([, value]) => value !== "–");
+    const known = [["kind", answer.kind], ...Object.entries(answer.traits), ["answers", `${count(answer.answers)} of ${counted(answer.judgments, "judgment")}`], ["correlation with the others", interval(answer)], ["mean minus the others'", number(answer.bias)], ["spread", number(answer.spread)], ["same answer as others", percent(answer.agreement)], ["most frequent answer", percent(answer.top_share)], ["seconds per judgment (median)", number(answer.seconds, 1)]].filter(([, value]) => value !== "–");
     const said = (one) => (one.value === null ? one.status : question.ordered ? number(one.value, 0) : question.labels[question.codes.indexOf(one.value)]);
     const heads = ["item", { title: "answer", number: question.ordered }, ...(question.ordered ? ["others' mean", "difference"].map((title) => ({ title, number: true })) : []), "reason"];
     const rows = answer.listed.map((one) => [link("item", { item: one.item, question: answer.question }, h("span", { dir: "auto" }, (one.text || one.item).slice(0, 160))), said(one), ...(question.ordered ? [number(one.others), number(one.apart)] : []), one.rationale ? h("span", { dir: "auto" }, one.rationale) : "–"]);
