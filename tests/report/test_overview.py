@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.report.noise import SEEDS, Claiming, claiming, few
 from tests.report.reports import HOSTILE
 from tests.report.truth import check_all, check_intervals
 from vantage import Corpus, Instrument, Scale, demo_corpus
+from vantage.corpora import About
 from vantage.corpora.readers import load
 from vantage.measures import alpha
 from vantage.report import beside
@@ -183,9 +185,13 @@ def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:
     ],
 )
 def test_the_smallest_corpora_have_a_report(tmp_path: Path, items: int, people: int, models: int) -> None:
-    report = corpus_report(made(items=items, people=people, models=models, signal=1.0))
+    corpus = made(items=items, people=people, models=models, signal=1.0)
+    corpus.about = About(notes=("One file of three was read.",))
+    report = corpus_report(corpus)
     check_all(report.result)
-    assert report.write(tmp_path / "out").is_file()
+    page = report.write(tmp_path / "out").read_text("utf-8")
+    assert page.count(corpus.about.notes[0]) == 1
+    assert len(re.findall(r"\d+ items?, \d+ raters?, \d+ judgments?", page)) == 1
 
 
 def test_a_corpus_without_judgments_says_so(tmp_path: Path) -> None:
@@ -351,7 +357,7 @@ def test_seats_are_not_called_people() -> None:
     seats = Corpus(demo.items, demo.raters.with_columns(kind=pl.lit("slot")), demo.judgments, demo.instruments[0])
     told = overview(seats)
     assert "Some raters are seats that different people may have taken" in told.warnings[0]
-    assert "of 9 seats" in told.sections[1].parts[0].caption
+    assert "(9 seats)" in told.sections[1].parts[0].caption
 
 
 def test_the_distance_of_a_model_stands_beside_that_of_two_people() -> None:

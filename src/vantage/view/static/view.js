@@ -221,7 +221,7 @@ function table(heads, rows, caption) {
   const long = (at) => rows.some((row) => (row[at]?.textContent ?? String(row[at] ?? "")).length > 36);
   const kind = heads.map((head, at) => (head.number ? "number" : long(at) ? "long" : null));
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" },
-    h("table", {}, caption ? h("caption", { class: "caption" }, caption) : null,
+    h("table", {},
       h("thead", {}, h("tr", {}, known.map((at) => h("th", { scope: "col", class: kind[at] }, heads[at].title ?? heads[at])))),
       h("tbody", {}, rows.map((row) => h("tr", {}, known.map((at) => h("td", { class: kind[at] }, row[at] ?? "–")))))));
 }
