@@ -1,7 +1,6 @@
 """Cases that people can read: texts with the distribution of people's answers, what models said of them, and reasons.
 
-The functions can be called by any recipe: `divided` and `agreed` are about people, `unlike_people` about models,
-personas and trained raters beside them.
+`divided` and `agreed` are about people, `unlike_people` about models, personas and trained raters beside them.
 """
 
 from __future__ import annotations
