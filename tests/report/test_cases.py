@@ -10,7 +10,7 @@ import pytest
 from tests.report.eight import EIGHT
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
-from vantage.report.cases import agreed, apart, beside_people, divided, unlike_people
+from vantage.report.cases import agreed, beside_people, disagreements, divided, unlike_people
 from vantage.report.engine import Absent, Analysis
 from vantage.report.marks import words
 from vantage.scales import Scale
@@ -42,7 +42,7 @@ def analysis() -> Analysis:
 
 
 def test_distances_are_those_of_all_pairs(analysis: Analysis) -> None:
-    measured = dict(apart(analysis.people).select("item", "apart").iter_rows())
+    measured = dict(disagreements(analysis.people).select("item", "disagreement").iter_rows())
     for item, values in ANSWERS.items():
         pairs = [abs(x - y) / 4 for x, y in combinations(values, 2)]
         assert measured[item] == pytest.approx(sum(pairs) / 3)
@@ -124,3 +124,18 @@ def test_a_model_that_gives_distributions_is_as_far_away_as_answers_drawn_from_t
         assert distance == pytest.approx(sum(drawn) / len(others))
     shown = unlike_people(Analysis(corpus))
     assert shown["said"].str.contains(r"^soft: \d \d+ %, \d \d+ %").all()
+
+
+@pytest.mark.parametrize("name", ["ordinal", "several"])
+def test_each_question_has_the_texts_that_divide_it_most_and_least(name: str) -> None:
+    analysis = Analysis(EIGHT[name]())
+    every, most, least = disagreements(analysis.people), divided(analysis), agreed(analysis)
+    assert most is not None
+    assert least is not None
+    for (question,), part in every.group_by("question"):
+        ranked = part["disagreement"].sort().to_list()
+        high, low = (one.filter(question=question)["disagreement"].to_list() for one in (most, least))
+        assert len(high) == len(low) >= 3
+        assert high == pytest.approx(ranked[::-1][: len(high)])
+        assert low == pytest.approx(ranked[: len(low)])
+    assert most["question"].unique(maintain_order=True).to_list() == [one.id for one in analysis.corpus.questions]

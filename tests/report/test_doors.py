@@ -14,6 +14,15 @@ def test_a_row_leads_to_the_closest_thing_that_it_names() -> None:
     assert door({"question": "warm", "trait": "first language"}) == "/spectrum?question=warm&trait=first+language"
     assert door({"item": "#/?<&"}) == "/item?item=%23%2F%3F%3C%26"
     assert door({"topic": "tea", "item": 3}) == ""
+    assert door({"condition": "static"}) == ""
+
+
+def test_a_verdict_on_a_model_leads_to_the_model() -> None:
+    frame = pl.DataFrame({"model": ["gpt", "bert"], "question": "warm", "can": ["yes", "no"]})
+    assert doors(Table("a", "A.", frame), 1) == (0, ["/rater?question=warm&rater=gpt"])
+    assert doors(Table("a", "A.", frame.with_columns(passes=0.5)), 1) == (3, ["/rater?question=warm&rater=gpt"])
+    # One of several styles of a model is no rater of its own.
+    assert door({"model": "gpt", "style": "few-shot", "question": "warm"}) == "/spectrum?question=warm"
 
 
 def test_the_estimate_of_a_table_is_its_door() -> None:

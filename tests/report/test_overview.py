@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,13 @@ from tests.report.noise import SEEDS, Claiming, claiming, few
 from tests.report.reports import HOSTILE
 from tests.report.truth import check_all, check_intervals
 from vantage import Corpus, Instrument, Scale, demo_corpus
+from vantage.corpora import About
 from vantage.corpora.readers import load
 from vantage.measures import alpha
 from vantage.report import beside
 from vantage.report import overview as report_on_a_corpus
 from vantage.report.beside import CorpusAnalysis
-from vantage.report.cases import apart
+from vantage.report.cases import disagreements
 from vantage.report.groups import traits as groups_by_trait
 from vantage.report.overview import corpus_report, overview
 from vantage.report.parts import Result
@@ -183,9 +185,13 @@ def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:
     ],
 )
 def test_the_smallest_corpora_have_a_report(tmp_path: Path, items: int, people: int, models: int) -> None:
-    report = corpus_report(made(items=items, people=people, models=models, signal=1.0))
+    corpus = made(items=items, people=people, models=models, signal=1.0)
+    corpus.about = About(notes=("One file of three was read.",))
+    report = corpus_report(corpus)
     check_all(report.result)
-    assert report.write(tmp_path / "out").is_file()
+    page = report.write(tmp_path / "out").read_text("utf-8")
+    assert page.count(corpus.about.notes[0]) == 1
+    assert len(re.findall(r"\d+ items?, \d+ raters?, \d+ judgments?", page)) == 1
 
 
 def test_a_corpus_without_judgments_says_so(tmp_path: Path) -> None:
@@ -261,7 +267,7 @@ def test_disputed_texts_are_those_on_which_two_people_are_furthest_apart() -> No
         values = part["value"].to_list()
         pairs = [abs(x - y) / 6 for n, x in enumerate(values) for y in values[n + 1 :]]
         apart[item] = np.mean(pairs)
-    assert found["apart"].to_list() == pytest.approx(sorted(apart.values(), reverse=True)[: len(found)])
+    assert found["disagreement"].to_list() == pytest.approx(sorted(apart.values(), reverse=True)[: len(found)])
     assert found["text"][0] == f"Sentence {found['item'][0][1:]}."
     assert sum(one["votes"] for one in found["answers"][0]) == 6
 
@@ -276,7 +282,9 @@ def test_answers_without_an_order_are_apart_or_not() -> None:
     found = frame(result, "divided")
     for row in found.iter_rows(named=True):
         values = corpus.judgments.filter(item=row["item"])["value"].to_list()
-        assert row["apart"] == pytest.approx(np.mean([x != y for n, x in enumerate(values) for y in values[n + 1 :]]))
+        assert row["disagreement"] == pytest.approx(
+            np.mean([x != y for n, x in enumerate(values) for y in values[n + 1 :]])
+        )
 
 
 @pytest.mark.slow
@@ -340,7 +348,7 @@ def test_people_who_were_asked_again_are_counted_once() -> None:
     twice = demo.add(demo.judgments.filter(question="trust").with_columns(sample=pl.lit(1, pl.Int32)))
     (caveat,) = overview(twice).warnings
     assert caveat == "This report leaves out 247 answers that people gave to items they had judged before."
-    once, again = (apart(corpus).sort("item", "question") for corpus in (demo, twice))
+    once, again = (disagreements(corpus).sort("item", "question") for corpus in (demo, twice))
     assert once.equals(again)
 
 
@@ -349,7 +357,7 @@ def test_seats_are_not_called_people() -> None:
     seats = Corpus(demo.items, demo.raters.with_columns(kind=pl.lit("slot")), demo.judgments, demo.instruments[0])
     told = overview(seats)
     assert "Some raters are seats that different people may have taken" in told.warnings[0]
-    assert "of 9 seats" in told.sections[1].parts[0].caption
+    assert "(9 seats)" in told.sections[1].parts[0].caption
 
 
 def test_the_distance_of_a_model_stands_beside_that_of_two_people() -> None:

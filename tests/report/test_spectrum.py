@@ -15,7 +15,7 @@ from vantage import Corpus, demo_corpus, read
 from vantage.errors import InputError
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.card import write_card
-from vantage.report.cases import apart
+from vantage.report.cases import disagreements
 from vantage.report.distributions import counted_answers
 from vantage.report.overview import overview
 from vantage.report.parts import Figure
@@ -95,7 +95,7 @@ def test_disagreement_is_that_of_two_people(name: str) -> None:
     corpus = EIGHT[name]()
     [question, *_] = corpus.questions
     reach = np.ptp(question.scale.ends) if question.scale.ordered else 1.0
-    listed = dict(apart(corpus).filter(question=question.id).select("item", "apart").iter_rows())
+    listed = dict(disagreements(corpus).filter(question=question.id).select("item", "disagreement").iter_rows())
     for (item,), part in corpus.judgments.filter(question=question.id).group_by("item"):
         pairs = list(combinations(part["value"], 2))
         far = [abs(a - b) / reach if question.scale.ordered else float(a != b) for a, b in pairs]
@@ -107,7 +107,7 @@ def test_disagreement_is_that_of_two_people(name: str) -> None:
 def test_it_opens_the_report() -> None:
     result = overview(demo_corpus())
     assert result.sections[0].parts[0].name == "spectrum"
-    opening = "How divided the answers are: trust (0 % of the texts unanimous, 30 % strongly divided)"
+    opening = "Strongly divided texts: 30 % about trust (0 % unanimous)"
     assert result.findings[0].text.startswith(opening)
 
 

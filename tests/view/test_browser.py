@@ -231,6 +231,17 @@ def test_judgments_that_arrive_are_shown(page: Page, corpus: Corpus, tmp_path: P
     assert "5 items" in page.page.locator("#notice").inner_text()
 
 
+def test_who_is_busy_is_told_that_the_files_have_changed(page: Page, corpus: Corpus, tmp_path: Path) -> None:
+    page.go("items")
+    page.page.locator("input[type=search]").focus()
+    corpus.filter(pl.col("item") != "f").write(tmp_path / "corpus")
+    page.page.wait_for_selector("#stale", timeout=15000)
+    assert page.page.locator("main ol.rows > li").count() == 6
+    page.page.get_by_role("button", name="Draw it again").click()
+    page.page.wait_for_function("() => document.querySelectorAll('main ol.rows > li').length === 5", timeout=15000)
+    assert "have changed" not in page.page.locator("#notice").inner_text()
+
+
 @pytest.mark.slow
 def test_a_run_is_followed_while_it_is_under_way(
     browser: Any, serve: Callable[[Explorer], Server], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -21,6 +21,7 @@ from vantage.measures.scoring.error_gaps import known_traits
 from vantage.report.cases import answered, beside_people, others_of
 from vantage.report.engine import Analysis, Data, there
 from vantage.report.ledger import JUDGED, p_value
+from vantage.report.views import option_words
 from vantage.scales import Scale
 
 SHARE_OF_WAY: Final = ("skill_low", "skill_high", "skill_reason")
@@ -67,8 +68,7 @@ class CorpusAnalysis(Analysis):
     @cached_property
     def others(self) -> list[str]:
         """Models, personas and trained raters who gave a value beside people."""
-        gave = set(answered(self.corpus)["rater"])
-        return [name for name in others_of(self.corpus) if name in gave]
+        return others_of(self.corpus)
 
     @cached_property
     def beside(self) -> Corpus | None:
@@ -102,11 +102,11 @@ def near_people(analysis: CorpusAnalysis) -> pl.DataFrame:
     """
     rows = []
     for (name, question), part in there(analysis.distances).group_by("rater", "question", maintain_order=True):
-        difference = (part["model"] - part["apart"]).to_numpy()
+        difference = (part["model"] - part["disagreement"]).to_numpy()
         low, high = student_interval(difference)
         mean = float(difference.mean())
         p = None if low is None else max(p_value(mean, low, high, 0.0, units=len(part)) or 0.0, _exchanged_p(part))
-        means = {"model": part["model"].mean(), "people": part["apart"].mean(), "difference": mean}
+        means = {"model": part["model"].mean(), "people": part["disagreement"].mean(), "difference": mean}
         row = {"question": question, "rater": name, **means, "low": low, "high": high}
         rows.append({**row, "items": len(part), "p": p})
     return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater")
@@ -161,10 +161,11 @@ def _scores(part: Corpus, question: Question, seed: int, gold: str | None = None
     wanted += [(gold or "majority", ["accuracy", "f1_macro"])] if question.scale.range is None else []
     how: dict[str, Any] = {"by": ["question", "rater"], "seed": seed}
     frames = [accuracy(part, reference=reference, metric=metrics, **how) for reference, metrics in wanted]
-    frame = pl.concat(frames, how="diagonal_relaxed")
-    name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
+    name = pl.concat_str("metric", "average", separator="_", ignore_nulls=True)
+    named = name.map_elements(option_words, return_dtype=pl.String).alias("metric")
+    frame = pl.concat(frames, how="diagonal_relaxed").with_columns(named)
     kept = ("question", "rater", "metric", "estimate", "low", "high", "items", *JUDGED, *SHARE_OF_WAY)
-    return frame.with_columns(name.alias("metric")).select(one for one in kept if one in frame.columns)
+    return frame.select(one for one in kept if one in frame.columns)
 
 
 def together(analysis: CorpusAnalysis) -> pl.DataFrame | None:
@@ -226,6 +227,6 @@ def _exchanged_p(part: pl.DataFrame) -> float:
     variance = float(part["squared"].sum())
     if variance <= 0:
         return 1.0
-    z = float((part["model"] - part["apart"]).sum()) / variance**0.5
+    z = float((part["model"] - part["disagreement"]).sum()) / variance**0.5
     null = pearson3(float(part["cubed"].sum()) / variance**1.5)
     return float(min(1.0, 2 * min(null.cdf(z), null.sf(z))))

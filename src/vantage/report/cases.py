@@ -1,7 +1,6 @@
 """Cases that people can read: texts with the distribution of people's answers, what models said of them, and reasons.
 
-The functions can be called by any recipe: `divided` and `agreed` are about people, `unlike_people` and `declined` about
-models, personas and trained raters beside them.
+`divided` and `agreed` are about people, `unlike_people` about models, personas and trained raters beside them.
 """
 
 from __future__ import annotations
@@ -21,23 +20,27 @@ from vantage.report.marks import mark, words
 from vantage.scales import Scale, show_code
 
 LISTED: Final = 8
-"""How many texts a table of texts has."""
+"""How many texts a table of texts has; of several questions, about as many together, and one of each at least."""
 REASONS: Final = 2
 """How many reasons stand beside a text."""
 UNIT: Final = ["item", "question"]
 
 
 def divided(analysis: Analysis) -> pl.DataFrame | None:
-    """The texts on which people differ most, each with its answers and reasons: of few texts, half of them."""
-    return with_texts(analysis, _most_divided(apart(analysis.people)))
+    """The texts on which people differ most, question by question, each with its answers and reasons.
+
+    Two people who differ are no more divided than twenty of whom ten do: the distance by which texts are ranked is that
+    of two answers drawn with replacement. Of few texts, half are listed.
+    """
+    return with_texts(analysis, _most_divided(disagreements(analysis.people)))
 
 
 def agreed(analysis: Analysis) -> pl.DataFrame | None:
-    """The texts on which people differ least: of few texts, the other half."""
-    units = apart(analysis.people)
-    rest = units.join(_most_divided(units), on="item", how="anti")
-    ranked = rest.sort("apart", "n", *UNIT, descending=[False, True, False, False])
-    return with_texts(analysis, _spread(ranked, units["item"].n_unique() // 2))
+    """The texts on which people differ least, question by question: of few texts, the other half."""
+    units = disagreements(analysis.people)
+    halved = units.with_columns(half=pl.len().over("question") // 2)
+    rest = halved.join(_most_divided(units), on=UNIT, how="anti", maintain_order="left")
+    return with_texts(analysis, _first(rest, "disagreement", pl.col("n").neg(), most=pl.col("half")))
 
 
 def unlike_people(analysis: Analysis) -> pl.DataFrame:
@@ -45,11 +48,11 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame:
     others = _varied(analysis.corpus)
     rows = there(beside_people(analysis, others))
     units = rows.group_by(UNIT, maintain_order=True).agg(
-        (pl.col("model") - pl.col("apart")).mean().alias("beyond"), pl.col("n").first(), pl.len().alias("models")
+        (pl.col("model") - pl.col("disagreement")).mean().alias("beyond"), pl.col("n").first(), pl.len().alias("models")
     )
     # A text counts where most of the models that answered some text answered this one.
     most = units.filter(pl.col("models") * 2 > pl.col("models").max(), pl.col("beyond") > 0)
-    listed = there(with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False]))))
+    listed = there(with_texts(analysis, _first(most, pl.col("beyond").neg())))
     given = answered(analysis.corpus).filter(pl.col("rater").is_in(others))
     units_of = listed.select(UNIT).iter_rows()
     parts = [given.filter(item=item, question=question).sort("rater") for item, question in units_of]
@@ -57,13 +60,13 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame:
     return listed.with_columns(said=pl.Series([_said(analysis.corpus, part) for part in parts]), why=why)
 
 
-def apart(people: Corpus) -> pl.DataFrame:
+def disagreements(people: Corpus) -> pl.DataFrame:
     """Items that two people or more answered, with the mean distance of two answers as a share of the scale."""
-    parts = [pl.DataFrame(schema={"item": pl.String, "question": pl.String, "apart": pl.Float64, "n": pl.Int64})]
+    parts = [pl.DataFrame(schema={"item": pl.String, "question": pl.String, "disagreement": pl.Float64, "n": pl.Int64})]
     for question, counts in counted_answers(Corpus(people.items, people.raters, _of_each(people), people.instruments)):
-        columns = {"item": counts.items, "apart": counts.disagreement, "n": counts.n[:, 0]}
+        columns = {"item": counts.items, "disagreement": counts.disagreement, "n": counts.n[:, 0]}
         rows = pl.DataFrame(columns).filter(pl.col("n") > 1)
-        parts.append(rows.select("item", pl.lit(question.id).alias("question"), "apart", "n"))
+        parts.append(rows.select("item", pl.lit(question.id).alias("question"), "disagreement", "n"))
     return pl.concat(parts)
 
 
@@ -78,7 +81,7 @@ def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | N
     spread = given.with_columns(_distributions(analysis.corpus, given))
     mine = spread.group_by("rater", *UNIT).agg("shares", answers="value", answer=pl.col("value").mode().min())
     people = _of_each(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
-    rows = mine.join(people, on=UNIT).join(apart(analysis.people), on=UNIT).sort("rater", *UNIT)
+    rows = mine.join(people, on=UNIT).join(disagreements(analysis.people), on=UNIT).sort("rater", *UNIT)
     moments_of = []
     for question, own, shares, others in rows.select("question", "answers", "shares", "others").iter_rows():
         scale, values = analysis.corpus.question(question).scale, np.array(others)
@@ -92,7 +95,7 @@ def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | N
         away = each / len(values) - rest / (len(values) * (len(values) - 1) / 2)
         moments_of.append((float(from_model.mean()), float((away**2).mean()), float((away**3).mean())))
     moments = pl.DataFrame(moments_of, schema=dict.fromkeys(("model", "squared", "cubed"), pl.Float64), orient="row")
-    return pl.concat([rows.select("rater", *UNIT, "apart", "n", "answer"), moments], how="horizontal")
+    return pl.concat([rows.select("rater", *UNIT, "disagreement", "n", "answer"), moments], how="horizontal")
 
 
 def _distributions(corpus: Corpus, given: pl.DataFrame) -> pl.Series:
@@ -111,7 +114,7 @@ def others_of(corpus: Corpus) -> list[str]:
     kinds = dict(corpus.raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows())
     if not any(kind in PEOPLE for kind in kinds.values()):
         return []
-    names = corpus.judgments["rater"].unique().to_list()
+    names = answered(corpus)["rater"].unique().to_list()
     return sorted(name for name in names if kinds[name] in MODELS)
 
 
@@ -168,22 +171,18 @@ def _quoted(given: pl.DataFrame, *, named: bool = False) -> str | None:
 
 
 def _most_divided(units: pl.DataFrame) -> pl.DataFrame:
-    """The texts on which people differ, the most even splits of the most people first.
-
-    Two people who differ are no more divided than twenty of whom ten do: the distance is that of two answers drawn with
-    replacement.
-    """
-    evenly = pl.col("apart") * (pl.col("n") - 1) / pl.col("n")
-    split = units.filter(pl.col("apart") > 0).with_columns(evenly.round(9).alias("evenly"))
-    ranked = split.sort("evenly", "n", *UNIT, descending=[True, True, False, False]).drop("evenly")
-    return _spread(ranked, -(-units["item"].n_unique() // 2))
+    """The most even splits of the most people, question by question."""
+    evenly = pl.col("disagreement") * (pl.col("n") - 1) / pl.col("n")
+    split = units.with_columns(half=(pl.len().over("question") + 1) // 2).filter(pl.col("disagreement") > 0)
+    return _first(split, evenly.round(9).neg(), pl.col("n").neg(), most=pl.col("half"))
 
 
-def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:
-    """The first texts of a ranking, each text once and every question in turn as far as there are questions."""
-    once = ranked.unique("item", keep="first", maintain_order=True)
-    turn = pl.int_range(pl.len()).over("question").alias("turn")
-    return once.with_columns(turn).sort("turn", maintain_order=True).head(min(most, LISTED)).drop("turn")
+def _first(units: pl.DataFrame, *by: str | pl.Expr, most: pl.Expr | int = LISTED) -> pl.DataFrame:
+    """The first texts of each question in the order of some columns."""
+    named = units["question"].unique(maintain_order=True)
+    ranked = units.sort(pl.col("question").cast(pl.Enum(named)), *by, "item")
+    each = -(-LISTED // max(len(named), 1))
+    return ranked.filter(pl.int_range(pl.len()).over("question") < pl.min_horizontal(most, each))
 
 
 def answered(corpus: Corpus) -> pl.DataFrame:

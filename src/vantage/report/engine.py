@@ -43,7 +43,7 @@ CORRECTED: Final = (
     "which research questions open the report was selected with a false discovery rate of 5 % (Benjamini and "
     "Bogomolov, 2014)."
 )
-LEFT_OUT: Final = "Intervals come from leaving units out in turn (Efron and Stein, 1981) if nothing else is said."
+LEFT_OUT: Final = "Unless stated otherwise, intervals come from leaving units out in turn (Efron and Stein, 1981)."
 _BEHIND: Final = 3
 """By how many places a sentence that claims nothing falls behind among those that could open a report."""
 

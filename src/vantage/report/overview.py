@@ -42,6 +42,8 @@ LEAST: Final = 4
 """Of fewer raters a heat map shows no groups."""
 NAMED: Final = 12
 """So many raters are named who were left out of an estimate."""
+SAID: Final = ("verdict", "reason", "checks", "note")
+"""Columns of raters that say why somebody was excluded."""
 RULERS: Final = 3
 """How many questions have a Wright map."""
 
@@ -79,9 +81,8 @@ def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
     return Report(record, result)
 
 
-def questions(analysis: CorpusAnalysis) -> Data:
+def questions(analysis: CorpusAnalysis) -> pl.DataFrame:
     """The questions and how often they were judged."""
-    description = describe(analysis.corpus)
     rows = [
         {
             "question": question["question"],
@@ -92,11 +93,9 @@ def questions(analysis: CorpusAnalysis) -> Data:
             "answers": _mark(analysis.corpus, question),
             "not_answered": {s: n for s, n in question["statuses"].items() if s != "answered"} or None,
         }
-        for question in _asked(description)
+        for question in _asked(describe(analysis.corpus))
     ]
-    contents = ", ".join(counted(description[f"{noun}s"], noun) for noun in ("item", "rater", "judgment"))
-    notes = " ".join(str(note) for note in description["notes"]) or None
-    return Data(pl.DataFrame(rows, infer_schema_length=None), {"contents": contents, "corpus_notes": notes})
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def _asked(description: dict[str, Any]) -> list[dict[str, Any]]:
@@ -196,11 +195,12 @@ def rater_heat(analysis: CorpusAnalysis) -> list[Part] | None:
 def careless(analysis: CorpusAnalysis) -> Data:
     """Agreement and mean answers with everyone who answered, and without those who stand out or were excluded."""
     out = analysis.left_out.to_dicts() if analysis.left_out is not None else []
-    why = {str(row["rater"]): _reason(row) for row in out}
+    said = {str(row["rater"]): [str(row[name]) for name in SAID if row.get(name)] for row in out}
+    why = {rater: ", ".join(["was excluded", *reasons]) for rater, reasons in said.items()}
     if analysis.with_distances is not None:
         flagged = rater_quality(analysis).explode("flags").drop_nulls("flags").unique(["rater", "flags"])
         for name, flags in flagged.sort("rater", "flags").group_by("rater", maintain_order=True).agg("flags").rows():
-            why.setdefault(str(name), "; ".join(flags))
+            why.setdefault(str(name), ", ".join(flags))
     everyone = there(analysis.everyone)
     rest = everyone.filter(pl.col("rater").is_in(list(why)).not_())
     if not why or answered(rest)["rater"].n_unique() < 2:
@@ -216,21 +216,15 @@ def careless(analysis: CorpusAnalysis) -> Data:
             frame = measured(part.filter(question=asked), **how)
             sides.append(frame.select("question", pl.col("estimate", "raters").name.prefix(f"{side}_")))
         frames += [sides[0].join(sides[1], on="question", how="left").with_columns(what=pl.lit(what))] if sides else []
-    named = [f"{rater} ({reason})" for rater, reason in why.items()]
+    named = [f"{rater} {reason}" for rater, reason in why.items()]
     further = f" and {counted(len(named) - NAMED, 'other')}" if len(named) > NAMED else ""
     return Data(pl.concat(frames), {"careless": f"{'; '.join(named[:NAMED])}{further}"})
-
-
-def _reason(row: dict[str, Any]) -> str:
-    """Why a rater was excluded, as far as the corpus says it."""
-    said = [str(row[name]) for name in ("verdict", "reason", "checks", "note") if row.get(name)]
-    return ", ".join(["excluded", *said])
 
 
 def excluded(analysis: CorpusAnalysis) -> pl.DataFrame:
     """The raters who were left out, with what is known of the reason."""
     out = there(analysis.left_out)
-    return out.select(name for name in ("rater", "verdict", "reason", "checks", "note") if name in out.columns)
+    return out.select(name for name in ("rater", *SAID) if name in out.columns)
 
 
 def whose_labels(analysis: Analysis) -> Data:

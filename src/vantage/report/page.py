@@ -196,7 +196,7 @@ def _numbered(
     first = _opening(result)
     order = [*([first] if first else []), *(part for part in result.parts if part is not first)]
     views: dict[int, dict[str, Any]] = {}
-    numbers, noted = Counter[str](), set[str]()
+    numbers, noted, captioned = Counter[str](), set[str](), dict[str, str]()
     for part in order:
         if isinstance(part, Table):
             view = {**table_view(part), "explorer": explorer}
@@ -206,7 +206,11 @@ def _numbered(
         numbers[view["kind"]] += 1
         notes = [note for note in view.get("notes", ()) if note not in noted]
         noted.update(notes)
-        views[id(part)] = {**view, "number": numbers[view["kind"]], "above": False, "notes": notes}
+        view |= {"number": numbers[view["kind"]], "above": False, "notes": notes}
+        # A figure of a table is said to be that: no caption stands twice on the page.
+        label = captioned.setdefault(part.caption, f"{view['kind']} {view['number']}".capitalize())
+        again = view["kind"] == "figure" and label.startswith("Table")
+        views[id(part)] = {**view, "caption": f"{label} as a picture."} if again else view
     top, sections = {finding.text for finding in result.findings}, []
     for place, section in enumerate(result.sections, 1):
         slug = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")[:40]

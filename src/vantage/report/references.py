@@ -10,6 +10,8 @@ from typing import Final
 
 _ENTRY: Final = re.compile(r"^@\w+\{(\w+),.*\}$", re.MULTILINE)
 _FIELD: Final = re.compile(r"(\w+) = \{((?:[^{}]|\{[^{}]*\})*)\}")
+PLACES: Final = ("journal", "booktitle", "publisher", "howpublished")
+"""The fields that say where a work appeared."""
 ALWAYS: Final = ("benjamini2014",)
 """What opens a report is selected over its research questions."""
 
@@ -36,7 +38,7 @@ def cited(keys: Sequence[str]) -> list[str]:
     for key in keys:
         if key in entries():
             fields = {name: re.sub(r"[{}]", "", value) for name, value in _FIELD.findall(entries()[key])}
-            where = fields.get("journal") or fields.get("booktitle") or fields.get("publisher", "")
+            where = next((fields[one] for one in PLACES if one in fields), "")
             volume = f" {fields['volume']}" if "volume" in fields else ""
             authors = fields["author"].replace(" and ", "; ")
             lines.append(f"{authors} ({fields['year']}). {fields['title']}. {where}{volume}.")

@@ -71,8 +71,8 @@ class Spectrum:
         return self._means(self.counts.shares[self.order, group])
 
     @property
-    def apart(self) -> Floats:
-        """How far two people's answers are apart in each column, as a share of the scale."""
+    def disagreement(self) -> Floats:
+        """The mean distance of two people's answers in each column, as a share of the scale."""
         return np.asarray(self._means(self.counts.disagreement[self.order, None])[:, 0])
 
     @property
@@ -201,9 +201,10 @@ def _figure(
     options: dict[str, Any] = {"order": list(names), "colours": colours_of(question)}
     pinned = [(at, drawn.counts.items[int(drawn.order[at])]) for at in drawn.pins()]
     options["pins"] = [[(at + 0.5) / many, shortened(said.get(item) or item, 90)] for at, item in pinned]
-    by = "their mean" if question.scale.ordered else f"the share of {names[0]}"
-    text = f"Every text is a column: {caption}, sorted by {by}, and below how far two of its answers are apart, "
-    text += f"as a share of the scale.{note}"
+    by, apart = f"the share of {names[0]}", "share of pairs of answers that differ"
+    if question.scale.ordered:
+        by, apart = "their mean", "mean distance of two answers as a share of the scale"
+    text = f"Every text is a column: {caption}, sorted by {by}; the strip below is disagreement, the {apart}.{note}"
     if many > COLUMNS:
         text += f" Each column is the mean of about {round(many / COLUMNS)} neighbouring texts."
     frame = _columns([drawn, *(Spectrum(one, drawn.order) for one in further)], names)
@@ -216,8 +217,8 @@ def _columns(sides: Sequence[Spectrum], names: tuple[str, ...]) -> pl.DataFrame:
     for drawn in sides:
         for group, who in enumerate(drawn.counts.groups[: MODELS + 1]):
             shares = drawn.shares(group)
-            apart = drawn.apart if not rows else np.full(len(shares), np.nan)
-            frame = pl.DataFrame({"column": np.arange(len(shares)), "texts": drawn.texts, "apart": apart})
+            apart = drawn.disagreement if not rows else np.full(len(shares), np.nan)
+            frame = pl.DataFrame({"column": np.arange(len(shares)), "texts": drawn.texts, "disagreement": apart})
             parts = [frame.with_columns(answer=pl.lit(name), share=shares[:, at]) for at, name in enumerate(names)]
             rows.append(pl.concat(parts).with_columns(who=pl.lit(who)).filter(pl.col("share").is_not_nan()))
-    return pl.concat(rows).with_columns(pl.col("apart").fill_nan(None))
+    return pl.concat(rows).with_columns(pl.col("disagreement").fill_nan(None))

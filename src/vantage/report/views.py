@@ -128,8 +128,8 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     # One p value for a row: the one that the sentence about it has. The other stays in the file.
     shown = list(dict.fromkeys("p_family" if name in ("p", "p_adjusted") else name for name in view.show))
     many = {round((one.p_family or 0.0) / one.p) for one in compared if one.p and (one.p_family or 1.0) < 1}
-    count = f" {max(many)}" if len(many) == 1 and max(many) > 1 else ""
-    note = f"Intervals and corrected p values hold for all{count} comparisons of the same research question at once"
+    count = {2: "both"}.get(max(many), f"all {max(many)}") if len(many) == 1 and max(many) > 1 else "all"
+    note = f"Intervals and corrected p values hold for {count} comparisons of the same research question at once"
     ends_of = {claim.columns[1] for claim in several} & {*frame.columns}
     known = {row for name in ends_of for row, end in enumerate(frame[name]) if end is not None}
     untested = known - {claim.row for claim in compared}
@@ -200,8 +200,9 @@ def caption_of(view: View, frame: pl.DataFrame, by: Sequence[str], who: str) -> 
     """What is shown, of whom, by what, and what its intervals are over."""
     options = used_options(frame)
     level = f" ({options['level']} level)" if options.get("level") else ""
-    groups = f" by {' and '.join(column.replace('_', ' ') for column in by)}" if by else ""
-    return f"{view.title}{level}{f' of {who}' if who else ''}{groups}{interval_words(frame, options)}."
+    groups = f", by {' and '.join(column.replace('_', ' ') for column in by)}" if by else ""
+    judged = (f" ({who})" if by else f", {who}") if who else ""
+    return f"{view.title}{level}{groups}{judged}{interval_words(frame, options)}."
 
 
 def interval_words(frame: pl.DataFrame, options: Mapping[str, Any]) -> str:

@@ -212,7 +212,7 @@ class Explorer:
         """The columns of a Spectrum: a row for each text or, of many, the means of neighbours."""
         counts = drawn.counts
         many = len(drawn.order) > COLUMNS
-        columns = zip(drawn.texts.tolist(), drawn.apart, strict=True) if many else ()
+        columns = zip(drawn.texts.tolist(), drawn.disagreement, strict=True) if many else ()
         by_group = [drawn.shares(at).round(3).tolist() for at in range(len(counts.groups))] if many else []
         return {
             "groups": counts.groups,
@@ -220,7 +220,7 @@ class Explorer:
             "pins": [[at, self._item_row(int(drawn.order[at]), counts, None)] for at in drawn.pins()],
             "rows": [] if many else [self._item_row(int(place), counts, None) for place in drawn.order],
             "columns": [
-                {"texts": texts, "apart": number(apart), "shares": [shares[at] for shares in by_group]}
+                {"texts": texts, "disagreement": number(apart), "shares": [shares[at] for shares in by_group]}
                 for at, (texts, apart) in enumerate(columns)
             ],
         }
@@ -248,7 +248,7 @@ class Explorer:
         }
 
     def raters(self, question: str = "", page: int = 0, size: int = LARGEST, **how: Any) -> dict[str, Any]:
-        """Raters of every kind with their consistency, severity and what stands out."""
+        """Raters of every kind, how they follow the others, and what stands out."""
         return self._raters(question).page(page, size, **how)
 
     def rater(self, rater: str, question: str = "") -> dict[str, Any]:

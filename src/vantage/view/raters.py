@@ -32,7 +32,7 @@ class RaterTable:
 
     @classmethod
     def of(cls, corpus: Corpus, question: Question) -> RaterTable:
-        """Consistency, severity and flags where answers have distances; how often others say the same where not."""
+        """How raters follow the others, with flags; where answers have no distances, how often others say the same."""
         own = corpus.filter(question=question.id)
         counts = own.judgments.group_by("rater").agg(judgments=pl.len(), answers=pl.col("value").count())
         raters = own.raters.join(counts, on="rater", how="left", maintain_order="left")

@@ -139,7 +139,7 @@ def test_someone_who_only_opts_out_is_listed_and_flagged() -> None:
     row = profile(frame, "silent")
     assert (row["estimate"], row["judgments"], row["opt_outs"]) == (None, 0, 1.0)
     assert row["reason"] == "shares fewer than three items with other raters"
-    assert row["flags"] == ["opts out of 100% of judgments (typically 0%)"]
+    assert row["flags"] == ["opts out of 100 % of judgments (typically 0 %)"]
 
 
 def test_samples_of_one_model_are_not_others() -> None:

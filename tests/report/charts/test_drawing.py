@@ -44,7 +44,10 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "lattice": ("lattice", {"sets": "name", "panel": "series"}),
     "forest": ("points", {"category": "name", "expected": "high", "panel": "series", "reference": "low"}),
     "wright": ("wright", {"value": "estimate"}),
-    "spectrum": ("spectrum", {"part": "name", "value": "estimate", "series": "series", "column": "x", "apart": "low"}),
+    "spectrum": (
+        "spectrum",
+        {"part": "name", "value": "estimate", "series": "series", "column": "x", "disagreement": "low"},
+    ),
     "specifications": ("specifications", {"verdict": "series", "decisions": ["name", "stage"], "reference": 0.0}),
     "curve": ("curve", {"x": "x", "series": "series", "reference": 0.5, "limits": (0, 1)}),
 }

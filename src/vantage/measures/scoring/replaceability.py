@@ -73,8 +73,8 @@ VIEW: Final = View(
     says=(
         Fact(
             "Models that can stand in for a person: {rows}.",
-            row="{model}[ for {group}] (winning rate {estimate}; {skill} of the way from a rater that does not read "
-            "to a person; {answered} of its items answered)",
+            row="{model}[ for {group}] (could replace {estimate} of the people; {skill} of the way from a rater that "
+            "does not read to a person; {answered} of its items answered)",
             where="stands_in",
             none="No model that could be tested can stand in for a person.",
         ),

@@ -288,7 +288,7 @@ def _flags(profiles: pl.DataFrame, min_items: int, deviation: float) -> list[lis
         far, typical = check.standing_out(values, deviation if check.column == "bias" else 1.0)
         for i, value in zip(known[far].tolist(), values[far].tolist(), strict=True):
             if (i, check.column) not in certain:
-                flags[i].append(check.words.format(value, typical).replace("-", "−"))
+                flags[i].append(check.words.format(value, typical).replace("-", "−").replace("%", " %"))
     return flags
 
 

@@ -27,7 +27,7 @@ def spectrum(
     part: str = "answer",
     series: str = "who",
     column: str = "column",
-    apart: str = "apart",
+    disagreement: str = "disagreement",
     order: Sequence[str] = (),
     colours: Sequence[str] = (),
     pins: Sequence[tuple[float, str]] = (),
@@ -38,8 +38,8 @@ def spectrum(
     """Every text as a column of shares, a strip of disagreement below, and strips of other raters in the same order."""
     from matplotlib.figure import Figure as Drawing
 
-    need(frame, part, series, column, apart, drawn=value)
-    frame = frame.rename({column: "column", apart: "apart"}).with_columns(pl.col(value).fill_null(0.0))
+    need(frame, part, series, column, disagreement, drawn=value)
+    frame = frame.rename({column: "column", disagreement: "disagreement"}).with_columns(pl.col(value).fill_null(0.0))
     names, answers = distinct(frame, series), distinct(frame, part)
     kinds = [kind for kind in order if kind in answers] or answers
     colour = dict(zip(order, colours, strict=True)) if colours else scale_colours(kinds, ordered=False)
@@ -53,11 +53,11 @@ def spectrum(
     all_axes[0].set_ylabel(short(names[0]))
     all_axes[0].set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
     strip = people.unique("column").sort("column")
-    heights_of = strip["apart"].fill_null(0.0).to_numpy()
+    heights_of = strip["disagreement"].fill_null(0.0).to_numpy()
     _steps_of(all_axes[1], strip["column"].to_numpy(), np.zeros(len(strip)), heights_of, FAINT)
     all_axes[1].set_ylim(0, max(0.5, float(heights_of.max(initial=0.0))))
     all_axes[1].set_yticks([])
-    all_axes[1].set_ylabel("apart", rotation=0, ha="right", va="center")
+    all_axes[1].set_ylabel("disagreement", rotation=0, ha="right", va="center")
     for axes, name in zip(all_axes[2:], names[1:], strict=True):
         _stacked(axes, frame.filter(pl.col(series) == name), kinds, colour, value, part)
         axes.set_yticks([])

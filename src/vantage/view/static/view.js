@@ -221,7 +221,7 @@ function table(heads, rows, caption) {
   const long = (at) => rows.some((row) => (row[at]?.textContent ?? String(row[at] ?? "")).length > 36);
   const kind = heads.map((head, at) => (head.number ? "number" : long(at) ? "long" : null));
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" },
-    h("table", {}, caption ? h("caption", { class: "caption" }, caption) : null,
+    h("table", {},
       h("thead", {}, h("tr", {}, known.map((at) => h("th", { scope: "col", class: kind[at] }, heads[at].title ?? heads[at])))),
       h("tbody", {}, rows.map((row) => h("tr", {}, known.map((at) => h("td", { class: kind[at] }, row[at] ?? "–")))))));
 }
@@ -376,7 +376,7 @@ function columnsOf(rows, groups) {
   return parts.map((part) => {
     const known = part.map((row) => row.disagreement).filter((value) => value !== null);
     const of = (name) => part.map((row) => sharesOf(row.pictures.find((one) => one.group === name))).filter(Boolean);
-    return { texts: part.length, apart: known.length ? total(known) / known.length : null, shares: groups.map((name) => meanOf(of(name))) };
+    return { texts: part.length, disagreement: known.length ? total(known) / known.length : null, shares: groups.map((name) => meanOf(of(name))) };
   });
 }
 
@@ -398,9 +398,9 @@ function strip(columns, group, colours, name) {
 }
 
 function apartStrip(columns) {
-  const highest = Math.max(.5, ...columns.map((one) => one.apart || 0));
-  const d = columns.map((one, at) => (one.apart ? `M${at} 1h1v${(-one.apart / highest).toFixed(4)}h-1z` : "")).join("");
-  return areas(columns.length, [h("path", { d, class: "apart" })], "strip", "How far two answers are apart");
+  const highest = Math.max(.5, ...columns.map((one) => one.disagreement || 0));
+  const d = columns.map((one, at) => (one.disagreement ? `M${at} 1h1v${(-one.disagreement / highest).toFixed(4)}h-1z` : "")).join("");
+  return areas(columns.length, [h("path", { d, class: "apart" })], "strip", "Disagreement");
 }
 
 function key(question) {
@@ -424,7 +424,7 @@ function spectrum(answer, given) {
     const title = row ? row.text || row.item : `Texts ${count(start + first(current) + 1)} to ${count(start + first(current + 1))} of ${count(answer.total)}, on average`;
     plots.forEach((plot) => { plot.setAttribute("aria-valuenow", current + 1); plot.setAttribute("aria-valuetext", title.slice(0, 200)); });
     cursors.forEach((cursor) => { cursor.hidden = false; cursor.style.left = `${(100 * (current + .5)) / width}%`; });
-    const apart = sides.map((side) => `${sides.length > 1 ? `${side.groups[0]} ` : ""}${number(side.columns[current].apart)}`).join(", ");
+    const apart = sides.map((side) => `${sides.length > 1 ? `${side.groups[0]} ` : ""}${number(side.columns[current].disagreement)}`).join(", ");
     readout.replaceChildren(h("p", {}, h("a", { href: target(current), dir: "auto" }, title)), pictures(sides.flatMap(votes), question), h("p", { class: "facts" }, "disagreement ", h("b", {}, apart)));
   }
   function plotOf(side) {
@@ -444,7 +444,7 @@ function spectrum(answer, given) {
     });
     const strips = side.groups.map((name, at) => [name, at]).filter(([, at]) => side.columns.some((one) => one.shares[at]));
     const parts = strips.map(([name, at]) => [h("span", { class: "who" }, name), strip(side.columns, at, question.colours, name)]);
-    if (side.columns.some((one) => one.apart !== null)) parts.splice(1, 0, [h("span", { class: "who" }, "apart"), apartStrip(side.columns)]);
+    if (side.columns.some((one) => one.disagreement !== null)) parts.splice(1, 0, [h("span", { class: "who" }, "disagreement"), apartStrip(side.columns)]);
     const pins = side.pins.map(([at], place) => { const mark = h("span", { class: "pin" }, String(place + 1)); mark.style.left = `${(100 * (at + .5)) / many}%`; return mark; });
     plot.append(...parts.flat(), ...pins, cursor);
     plots.push(plot);
@@ -480,7 +480,7 @@ function heat(map, trait, chosen, changed) {
   function point(at, other = at) {
     current = Math.max(0, Math.min(n - 1, at));
     const [one, two, agreed] = [points[current], points[other], map.cells[current][other]];
-    status.textContent = current === other || !two ? `${one.id} (${one.group})` : `${one.id} (${one.group}) and ${two.id} (${two.group}): ${agreed === null ? "no text in common" : `${agreed} % agreement`}`;
+    status.textContent = current === other || !two ? `${one.id} (${one.group})` : `${one.id} (${one.group}) and ${two.id} (${two.group}): ${agreed === null ? "no text in common" : `agreement ${number(agreed / 100)}`}`;
     svg.setAttribute("aria-valuenow", current + 1);
     svg.setAttribute("aria-valuetext", `${one.id}, ${one.group}${picked.has(current) ? ", chosen" : ""}`);
     cursor.setAttribute("y", 16 + current * side);
@@ -502,9 +502,9 @@ function heat(map, trait, chosen, changed) {
     if (event.key === " " || event.key === "Enter") { event.preventDefault(); choose(current, current); }
   });
   const likest = (at, sign) => map.cells[at].reduce((best, one, other) => (other === at || one === null || (best !== null && sign * (map.cells[at][best] - one) >= 0) ? best : other), null);
-  const pair = (at, sign) => { const other = likest(at, sign); return other === null ? "–" : `${points[other].id} (${map.cells[at][other]} %)`; };
+  const pair = (at, sign) => { const other = likest(at, sign); return other === null ? "–" : `${points[other].id} (${number(map.cells[at][other] / 100)})`; };
   mark();
-  return h("div", {}, h("p", { class: "legend" }, groups.map((name, at) => h("span", { class: `c${at % 8}` }, `■ ${name}`)), h("span", {}, `agreement ${low} % `, h("svg", { width: 90, height: 12, "aria-hidden": "true", class: "heat" }, paths.map((_, at) => h("path", { d: `M${at * 7} 0h7v12h-7z`, "fill-opacity": .04 + (.96 * at) / LEVELS }))), ` ${high} %`)),
+  return h("div", {}, h("p", { class: "legend" }, groups.map((name, at) => h("span", { class: `c${at % 8}` }, `■ ${name}`)), h("span", {}, `agreement ${number(low / 100)} `, h("svg", { width: 90, height: 12, "aria-hidden": "true", class: "heat" }, paths.map((_, at) => h("path", { d: `M${at * 7} 0h7v12h-7z`, "fill-opacity": .04 + (.96 * at) / LEVELS }))), ` ${number(high / 100)}`)),
     h("div", { class: "wide" }, svg), status, h("div", { class: "tools" }, button("Choose nobody", () => { picked.clear(); mark(); changed([]); })),
     h("details", {}, h("summary", {}, "The raters as a table"), table(["rater", trait || "kind", "most alike", "least alike"], points.map((one, at) => [link("rater", { rater: one.id }, one.id), one.group, pair(at, 1), pair(at, -1)]))));
 }
@@ -589,13 +589,13 @@ const views = {
       spectrum(answer, given),
       divisive.length ? [h("h2", {}, "The most divisive"), h("ol", { class: "pinned" }, divisive)] : null,
       h("p", { class: "note" }, `Every text is a column: the answers as shares, sorted by ${question.ordered ? "their mean" : "the share of " + question.labels[0]}${beside ? ` among ${answer.by}` : ""}. `,
-        "“Apart” is how far two people's answers are apart, as a share of the scale. ", link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
+        `Disagreement is the ${question.ordered ? "mean distance of two answers as a share of the scale" : "share of pairs of answers that differ"}. `, link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
   },
 
   async items(given) {
     const answer = await ask("items", given), question = answer.question;
     const form = controls("items", given, [
-      questionSelect(given), ...itemFilters(given), select("sort", "Sort by", SORTS, given.sort || "disagreement"),
+      questionSelect(given), ...itemFilters(given), select("sort", "Sort by", SORTS.filter(([name]) => name !== "distance" || answer.compared), given.sort || "disagreement"),
       overview.models?.length > 1 && !data ? select("rater", "Model", [["", "the first"], ...overview.models.map((name) => [name, name])], given.rater) : null,
       select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true"),
     ], given.only ? { only: given.only } : {});
@@ -623,13 +623,13 @@ const views = {
 
   async raters(given) {
     const answer = await ask("raters", given), kinds = Object.keys(overview.kinds || {}), question = overview.questions.find((one) => one.id === asked(given));
-    const sorts = [["flags", "What stands out"], ...(question.distances ? [["estimate", "Consistency"], ["bias", "Severity"]] : []), ["agreement", "Same answer as others"], ["answers", "Number of answers"], ["rater", "Name"]];
+    const sorts = [["flags", "What stands out"], ...(question.distances ? [["estimate", "Correlation with the others"], ["bias", "Mean minus the others'"]] : []), ["agreement", "Same answer as others"], ["answers", "Number of answers"], ["rater", "Name"]];
     const form = controls("raters", given, [questionSelect(given), field("search", "Search", given.search, { type: "search" }),
       kinds.length > 1 ? select("kind", "Kind", [["", "all"], ...kinds.map((kind) => [kind, kind])], given.kind) : null,
       select("sort", "Sort by", sorts, given.sort || "flags"),
       select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true")]);
-    const about = question.distances ? "Consistency is the correlation with other people on the same items, with a 95 % interval that holds for one rater alone; severity is the mean difference from them." : "Same answer: how often other people give the same answer to the same text.";
-    const heads = ["rater", "kind", ...["answers", "consistency", "severity", "spread", "same answer as others", "most frequent answer"].map((title) => ({ title, number: true })), "traits", "what stands out"];
+    const about = question.distances ? "Raters are compared with other people on the same items; spread is the standard deviation of their answers as a share of that of others. 95 % intervals hold for one rater alone, those of a report for all raters at once." : "Same answer: how often other people give the same answer to the same text.";
+    const heads = ["rater", "kind", ...["answers", "correlation with the others", "mean minus the others'", "spread", "same answer as others", "most frequent answer"].map((title) => ({ title, number: true })), "traits", "what stands out"];
     const rows = answer.rows.map((row) => [link("rater", { rater: row.rater, question: asked(given) }, row.rater), row.kind, count(row.answers), interval(row), number(row.bias), number(row.spread), percent(row.agreement), percent(row.top_share),
       traitsOf(row.traits), row.flags.length ? h("span", { class: "flag" }, row.flags.join("; ")) : "–"]);
     return [h("h1", {}, "Raters"), h("p", { class: "note" }, about), form, h("p", {}, link("map", { question: given.question }, "Show them on a map")),
@@ -638,7 +638,7 @@ const views = {
 
   async rater(given) {
     const answer = await ask("rater", given), question = overview.questions.find((one) => one.id === answer.question);
-    const known = [["kind", answer.kind], ...Object.entries(answer.traits), ["answers", `${count(answer.answers)} of ${counted(answer.judgments, "judgment")}`], ["consistency", interval(answer)], ["severity", number(answer.bias)], ["spread", number(answer.spread)], ["same answer as others", percent(answer.agreement)], ["most frequent answer", percent(answer.top_share)], ["seconds per judgment (median)", number(answer.seconds, 1)]].filter(([, value]) => value !== "–");
+    const known = [["kind", answer.kind], ...Object.entries(answer.traits), ["answers", `${count(answer.answers)} of ${counted(answer.judgments, "judgment")}`], ["correlation with the others", interval(answer)], ["mean minus the others'", number(answer.bias)], ["spread", number(answer.spread)], ["same answer as others", percent(answer.agreement)], ["most frequent answer", percent(answer.top_share)], ["seconds per judgment (median)", number(answer.seconds, 1)]].filter(([, value]) => value !== "–");
     const said = (one) => (one.value === null ? one.status : question.ordered ? number(one.value, 0) : question.labels[question.codes.indexOf(one.value)]);
     const heads = ["item", { title: "answer", number: question.ordered }, ...(question.ordered ? ["others' mean", "difference"].map((title) => ({ title, number: true })) : []), "reason"];
     const rows = answer.listed.map((one) => [link("item", { item: one.item, question: answer.question }, h("span", { dir: "auto" }, (one.text || one.item).slice(0, 160))), said(one), ...(question.ordered ? [number(one.others), number(one.apart)] : []), one.rationale ? h("span", { dir: "auto" }, one.rationale) : "–"]);
@@ -807,12 +807,14 @@ async function show(again) {
   else if (!again) { window.scrollTo(0, 0); $("main").focus({ preventScroll: true }); }
 }
 
-async function follow() {
-  const busy = ["INPUT", "SELECT"].includes(document.activeElement?.tagName) || $("main").querySelector("details[open]");
-  if (document.visibilityState !== "visible" || busy) return;
+// What changed on disk is drawn again, or said to whoever is typing or reading what they unfolded.
+async function follow(wanted) {
+  const busy = !wanted && (["INPUT", "SELECT"].includes(document.activeElement?.tagName) || $("main").querySelector("details[open]"));
+  if (document.visibilityState !== "visible" || (busy && $("stale"))) return;
   try {
     const now = await ask("overview");
     if (now.stamp === overview.stamp) return;
+    if (busy) return $("notice").append(h("span", { id: "stale" }, " The files have changed since this was drawn. "), button("Draw it again", () => follow(true)));
     overview = now;
     notice();
     await show(true);
