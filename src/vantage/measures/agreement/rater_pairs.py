@@ -361,8 +361,8 @@ def _correlation(pairs: Pairs, x: Floats, y: Floats, on: Floats) -> Floats:
     total = np.maximum(pairs.sums(np.ones(len(on)), on), 1)
     x = x - (pairs.sums(x, on) / total)[pairs.pair]
     y = y - (pairs.sums(y, on) / total)[pairs.pair]
-    squares = (pairs.sums(one * other, on) for one, other in ((x, x), (y, y), (x, y)))
-    return pearson_of_sums(total, 0.0, 0.0, *squares, least=(1e-9, 1e-9))
+    xx, yy, xy = (pairs.sums(one * other, on) for one, other in ((x, x), (y, y), (x, y)))
+    return pearson_of_sums(total, 0.0, 0.0, xx, yy, xy, least=(1e-9, 1e-9))
 
 
 def _ranks(pair: Ints, side: Ints, order: Ints, on: Floats) -> Floats:
