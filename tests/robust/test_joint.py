@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.robust.planted import planted
+from vantage import Corpus
 from vantage.robust.joint import BLOCK, FEWEST_BLOCKS, Blocks, JointTest
 
 
@@ -41,9 +42,13 @@ def test_an_effect_is_found_whatever_its_sign() -> None:
     assert JointTest.of(np.full((20, 3), np.nan), 0.0, "items", 0) is None
 
 
+def dealt(corpus: Corpus) -> Blocks:
+    return Blocks.of(corpus, corpus.judgments, "era", 0)
+
+
 def test_blocks_have_as_many_of_each_group() -> None:
-    blocks = Blocks.of(planted(items=120), "era", 0)
+    blocks = dealt(planted(items=120))
     counts = blocks.corpus.items.group_by(BLOCK, "era").len()
     assert (blocks.number, blocks.unit) == (15, "items")
     assert counts["len"].unique().to_list() == [4]
-    assert Blocks.of(planted(items=2 * 4 * FEWEST_BLOCKS - 2), "era", 0).number == 0
+    assert dealt(planted(items=2 * 4 * FEWEST_BLOCKS - 2)).number == 0
