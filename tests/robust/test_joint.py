@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
+from tests.often import times
 from tests.robust.planted import planted
+from vantage import Corpus
+from vantage.robust import Alternative, Conclusion, Universe, robust
 from vantage.robust.joint import BLOCK, FEWEST_BLOCKS, Blocks, JointTest
 
 
@@ -41,9 +45,37 @@ def test_an_effect_is_found_whatever_its_sign() -> None:
     assert JointTest.of(np.full((20, 3), np.nan), 0.0, "items", 0) is None
 
 
+def dealt(corpus: Corpus) -> Blocks:
+    return Blocks.of(corpus, corpus.judgments, "era", 0)
+
+
 def test_blocks_have_as_many_of_each_group() -> None:
-    blocks = Blocks.of(planted(items=120), "era", 0)
+    blocks = dealt(planted(items=120))
     counts = blocks.corpus.items.group_by(BLOCK, "era").len()
     assert (blocks.number, blocks.unit) == (15, "items")
     assert counts["len"].unique().to_list() == [4]
-    assert Blocks.of(planted(items=2 * 4 * FEWEST_BLOCKS - 2), "era", 0).number == 0
+    assert dealt(planted(items=2 * 4 * FEWEST_BLOCKS - 2)).number == 0
+
+
+@pytest.mark.slow
+def test_in_corpora_without_any_effect_some_specification_is_significant_more_often_than_the_joint_test() -> None:
+    """Five prompts, on all items or on half of them: what docs/robust.md says of 200 corpora."""
+    prompts = list("abcde")
+    choices = {
+        "prompt": {one: Alternative(where={"condition": [one]} if one != "a" else {}) for one in prompts},
+        "items": {"all": Alternative(), "half": Alternative(where={"half": ["x"]})},
+    }
+    claim = Conclusion.of("mean", {"between": "era", "values": ["new", "old"], "ci": "items"}, {"condition": ["a"]})
+    jointly, alone, some = [], [], []
+    for seed in range(times(200, 12)):
+        corpus = planted(items=96, people=0, prompts=dict.fromkeys(prompts, 0.0), seed=1000 + seed)
+        items = corpus.items.with_columns(half=pl.Series(list("xxyy") * 24))
+        halved = Corpus(items, corpus.raters, corpus.judgments, corpus.instruments)
+        made = robust(halved, claim, Universe(choices=choices), seed=seed)
+        assert made.joint is not None
+        assert len(made.specifications) == 10
+        jointly.append(made.joint.p < 0.05)
+        alone.append(made.claimed["verdict"] != "within")
+        some.append((made.specifications["verdict"] != "within").any())
+    assert np.mean(jointly) <= (0.07 if len(some) >= 200 else 0.25)
+    assert np.mean(some) >= (0.15 if len(some) >= 200 else np.mean(alone))

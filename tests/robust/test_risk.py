@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Vantage
+from tests.often import times
 from tests.robust.planted import planted
 from vantage.measures import mean
 from vantage.robust import Conclusion, risks
@@ -79,7 +80,7 @@ def test_a_biased_model_has_a_higher_risk_than_a_faithful_one() -> None:
 def test_the_powered_estimate_seldom_finds_what_is_not_there() -> None:
     """A model whose bias alone would make a difference in nearly every corpus."""
     wrong, alone = [], []
-    for seed in range(60):
+    for seed in range(times(200, 60)):
         corpus = planted(items=120, people=2, judged=60, models={"m0": 1.5}, seed=seed)
         frame = mean(corpus, between="era", values=["new", "old"], powered_by="m0", ci="items")
         rows = frame.rows_by_key("judged_by", named=True, unique=True)

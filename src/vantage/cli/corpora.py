@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import vantage
-from vantage.cli.options import VerbGroup, number, options_of, pairs
+from vantage.cli.options import VerbGroup, options_of, pairs
 from vantage.cli.output import VerbResult, print_lines, show
 from vantage.errors import InputError
 
@@ -334,16 +334,15 @@ def weight(folder: Path, *, to: Path, name: str, bounds: Sequence[str], base: st
         bounds (LOW,HIGH): Keep weights (their mean is 1) within these bounds, such as 0.3,3.
         base: A column of weights to start from (default: equal weights).
     """
-    ends = [number(word) for word in bounds]
-    if ends and (len(ends) != 2 or any(isinstance(end, str) for end in ends)):
-        problem = f"--bounds takes LOW,HIGH, not '{','.join(bounds)}'"
-        raise InputError(problem, remedy="write --bounds 0.3,3")
-    kept = (float(ends[0]), float(ends[1])) if ends else None
+    from vantage.measures import convert
+
+    kept = convert(",".join(bounds), Sequence[float], "--bounds") or None
     corpus = vantage.Corpus.read(folder).with_weights(name, to, bounds=kept, base=base)
     corpus.write(folder)
     record = corpus.about.weights[name]
+    stored = {"weights": name, **record.model_dump(mode="json", exclude_defaults=True)}
     use = f"Use them with: vantage measure alpha {folder} --weights {name}"
-    return VerbResult({"weights": name, **record.to_plain()}, *(f"• {line}" for line in record.sentences), use)
+    return VerbResult(stored, *(f"• {line}" for line in record.sentences), use)
 
 
 def conditions(where: list[str]) -> dict[str, list[str]]:

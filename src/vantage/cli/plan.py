@@ -116,7 +116,7 @@ def plan(
 
 
 def _for_target(corpus: Corpus | None, population: str, planned: Values, *, settings: bool) -> VerbTable | None:
-    from vantage.planning.target import VIEWS, plan_target
+    from vantage.planning.target import VIEW, plan_target
 
     if corpus is None:
         raise InputError("no pilot given", remedy="run: vantage plan PILOT --population NAME --target 0.1")
@@ -129,8 +129,8 @@ def _for_target(corpus: Corpus | None, population: str, planned: Values, *, sett
         return None
     return VerbTable(
         made.groups,
-        lambda: print_frame(made.groups, title=VIEWS["groups"].title, space=True),
-        *sentences(made.summary, VIEWS["summary"]),
+        lambda: print_frame(made.groups, title="Raters of each group for the target", space=True),
+        *sentences(made.summary, VIEW),
         f"\nFor the study file:\n\n{made.settings}",
         data=tables({"groups": made.groups, "summary": made.summary}, settings=made.settings),
     )

@@ -196,7 +196,7 @@ class Corpus:
         return made
 
     def with_weights(
-        self, name: str, target: object, *, bounds: tuple[float, float] | None = None, base: str | None = None
+        self, name: str, target: object, *, bounds: Sequence[float] | None = None, base: str | None = None
     ) -> Corpus:
         """The corpus with a weight for each person, so that they stand for a target (see `vantage.corpora.weighting`).
 

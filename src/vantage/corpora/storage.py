@@ -80,7 +80,8 @@ def manifest(about: About, instruments: Iterable[Instrument]) -> str:
     facts = {one.name: value for one in fields(about) if (value := getattr(about, one.name))}
     facts |= {"notes": list(about.notes)} if about.notes else {}
     facts |= {"traits": to_plain(about.traits)} if about.traits else {}
-    facts |= {"weights": {name: made.to_plain() for name, made in about.weights.items()}} if about.weights else {}
+    stored = {name: made.model_dump(mode="json", exclude_defaults=True) for name, made in about.weights.items()}
+    facts |= {"weights": stored} if stored else {}
     documents = [dict(instrument.document) for instrument in instruments]
     return dump({"format": FORMAT, "about": facts, "written_by": f"vantage {__version__}", "instruments": documents})
 

@@ -99,17 +99,15 @@ class Target(RootModel[tuple[Margin, ...]]):
     @classmethod
     def read(cls, file: Path) -> Target:
         """A CSV file with `trait,value,share`, or with a column for each of several traits and their joint `share`."""
-        try:
-            table = pl.read_csv(file, infer_schema=False)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            problem = "there is no such file" if not file.exists() else str(error).splitlines()[0]
-            raise InputError(problem, file=file, remedy="give a CSV file with trait,value,share") from None
+        from vantage.corpora.readers.files import find, read_csv
+
+        table = read_csv(find(file), None).frame
         traits = [column for column in table.columns if column != "share"]
         if "share" not in table.columns or not traits or not len(table):
             remedy = "give trait,value,share, or a column for each trait and share"
             raise InputError(f"the columns are {', '.join(table.columns)}", file=file, remedy=remedy)
         words = table.select(pl.all().fill_null("").str.strip_chars())
-        shares = words["share"].str.strip_suffix("%").cast(pl.Float64, strict=False)
+        shares = words["share"].str.strip_suffix("%").str.strip_chars().cast(pl.Float64, strict=False)
         known: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
         for row, (share, cells) in enumerate(zip(shares, words.drop("share").iter_rows(named=True), strict=True), 2):
             empty = ["share"] if share is None else [name for name, cell in cells.items() if not cell]
@@ -313,19 +311,15 @@ class StoredWeights(BaseModel):
         ]
         return lines + [f"{note[0].upper()}{note[1:]}." for note in self.notes]
 
-    def to_plain(self) -> dict[str, Any]:
-        """As a manifest holds it."""
-        return self.model_dump(mode="json", exclude_defaults=True)
-
 
 def raked(
-    raters: pl.DataFrame, name: str, target: Target, bounds: tuple[float, float] | None = None, base: str | None = None
+    raters: pl.DataFrame, name: str, target: Target, ends: Sequence[float] | None = None, base: str | None = None
 ) -> tuple[pl.DataFrame, StoredWeights]:
     """The raters with a column of weights, and its record; models and excluded raters have no weight."""
-    if bounds is not None and not 0 <= bounds[0] < 1 < bounds[1]:
-        raise InputError(
-            f"the bounds {bounds[0]:g} and {bounds[1]:g} do not hold 1", remedy="use for example 0.3 and 3"
-        )
+    if ends is not None and not (len(ends) == 2 and 0 <= ends[0] < 1 < ends[1]):
+        given = " and ".join(f"{one:g}" for one in ends)
+        raise InputError(f"the bounds {given} do not hold 1", remedy="use for example 0.3 and 3")
+    bounds = None if ends is None else (ends[0], ends[1])
     people = raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
     chosen = target.in_words(people.filter(~is_excluded()) if "excluded" in raters.columns else people)
     if not len(chosen):

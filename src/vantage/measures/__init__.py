@@ -75,7 +75,7 @@ HELPERS = {
         "kernel": "Answers spread_of",
         "kinds": "selected",
         "multiplicity": "adjusted permutation_p share_beyond",
-        "option_text": "parse_options parse_words values_of",
+        "option_text": "convert parse_options parse_words values_of",
         "parts": "Part linked_values",
         "presentation": "Against Column Extremes Fact View",
         "rater_variance": "several_items",

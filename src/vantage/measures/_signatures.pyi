@@ -20,7 +20,7 @@ from vantage.measures.models.explain import Family, Show
 from vantage.measures.models.facets import Show as FacetsShow, Unconnected
 from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction, adjusted as adjusted, permutation_p as permutation_p, share_beyond as share_beyond
-from vantage.measures.option_text import parse_options as parse_options, parse_words as parse_words, values_of as values_of
+from vantage.measures.option_text import convert as convert, parse_options as parse_options, parse_words as parse_words, values_of as values_of
 from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Part as Part, Rounding, linked_values as linked_values
 from vantage.measures.presentation import Against as Against, Column as Column, Extremes as Extremes, Fact as Fact, View as View
@@ -590,7 +590,7 @@ def whose_label(
     data: Judgments,
     *,
     by: By = ...,
-    target: str | None = ...,
+    target: str | Target | Mapping[Any, Any] | None = ...,
     traits: By = ...,
     per: WhosePer = ...,
     permutations: int = ...,

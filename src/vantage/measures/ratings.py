@@ -418,8 +418,8 @@ class RaterWeights:
     column: str
     raters: pl.Series
     values: Floats
-    raking: Raking | None = None
-    start: Floats | None = None
+    raking: tuple[Raking, Floats] | None = None
+    """How they were raked, and from which weights."""
     groups: RaterGroups | None = None
 
     @classmethod
@@ -447,7 +447,7 @@ class RaterWeights:
         again = raking.weights(start)
         # Of a part of the raters, or of raters whose traits have changed, the weights are taken as they are.
         same = np.allclose(again / again.mean(), values / values.mean(), rtol=1e-6)
-        return cls(column, raters["rater"], values, raking if same else None, start if same else None, groups)
+        return cls(column, raters["rater"], values, (raking, start) if same else None, groups)
 
     def codes(self, raters: pl.Series) -> Ints:
         """The place of each rater among those with a weight."""
@@ -457,12 +457,11 @@ class RaterWeights:
     def replicates(self) -> Floats:
         """The weights without each rater, or group of raters, in turn, or without each of a hundred groups of them."""
         assert self.raking is not None  # noqa: S101
-        assert self.start is not None  # noqa: S101
-        groups = drawn_raters(self.raters, self.groups)
+        (raking, start), groups = self.raking, drawn_raters(self.raters, self.groups)
         drawn = int(groups.max()) + 1
         if drawn > LEFT_OUT:
             groups = (np.random.default_rng(0).permutation(drawn) % LEFT_OUT_GROUPS)[groups]
-        return np.array([self.raking.weights(self.start, groups == group) for group in range(groups.max() + 1)])
+        return np.array([raking.weights(start, groups == group) for group in range(groups.max() + 1)])
 
 
 def weight_of(raters: pl.Series, weights: object) -> pl.Series:

@@ -6,8 +6,8 @@ how much its members differ, σ (Neyman 1934), taken to be the same for all grou
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
-from math import ceil
 from typing import Final
 
 import numpy as np
@@ -22,22 +22,15 @@ from vantage.measures.targets.poststratify import target_of, trait_columns
 
 LEAST: Final = 5
 """The fewest people of a group: fewer say nothing of it, and may not be shown."""
-ROUNDS: Final = 50
-VIEWS: Final = {
-    "groups": View(
-        "Raters of each group for the target",
-        columns={"share": Column("of the target", percent=True, digits=1)},
-        show=("group", "share", "there", "needed", "missing"),
+MOST: Final = 10**9
+VIEW: Final = View(
+    "Raters for the target",
+    columns=dict.fromkeys(("width", "asked"), Column(digits=3)),
+    says=(
+        Fact("With {people} people in these groups the interval of {question} is at most {asked} wide."),
+        Fact("If people come as in the pilot and are weighted, it takes {as_they_come} (design effect {effect})."),
     ),
-    "summary": View(
-        "Raters for the target",
-        columns=dict.fromkeys(("width", "asked"), Column(digits=3)),
-        says=(
-            Fact("With {people} people in these groups the interval of {question} is at most {asked} wide."),
-            Fact("If people come as in the pilot and are weighted, it takes {as_they_come} (design effect {effect})."),
-        ),
-    ),
-}
+)
 
 
 @dataclass(frozen=True)
@@ -81,15 +74,11 @@ def plan_target(
     there = np.array([own.count(cell) for cell in cells])
 
     def people_for(factor: float) -> int:
-        """So many that Student's interval of a variance of `factor` σ² / n is as wide as asked."""
-        n = LEAST
-        for _ in range(ROUNDS):
-            reach = student(max(n - len(cells), 2), confidence)
-            following = max(ceil(factor * (2 * reach * spread / width) ** 2), 2)
-            if following == n:
-                break
-            n = max(following, (n + following) // 2 if following < n else following)
-        return n
+        """The fewest with whom Student's interval of a variance of `factor` σ² / n is as wide as asked."""
+        wide, groups = 2 * spread / width, len(cells)
+        return bisect_left(
+            range(MOST), 0.0, LEAST, key=lambda n: n - factor * (wide * student(max(n - groups, 2), confidence)) ** 2
+        )
 
     needed = np.maximum(np.ceil(people_for(1.0) * weight), LEAST).astype(np.int64) * (weight > 0)
     composition = np.maximum(there, 0.5) / np.maximum(there, 0.5).sum()
@@ -99,11 +88,9 @@ def plan_target(
     people_needed = int(needed.sum())
     come = {"as_they_come": max(people_for(effect), people_needed), "effect": round(effect, 2)}
     summary = pl.DataFrame({"question": [asked], "people": people_needed, "asked": width, "spread": spread, **come})
-    quotas: dict[str, dict[str, int]] = {}
-    for cell, number in zip(cells, needed.tolist(), strict=True):
-        for trait, value in zip(wanted.traits, cell, strict=True):
-            quota = quotas.setdefault(trait, {})
-            quota[value] = quota.get(value, 0) + number
+    by_cell = pl.DataFrame(cells, wanted.traits, orient="row").with_columns(needed=needed)
+    sums = {trait: by_cell.group_by(trait, maintain_order=True).agg(pl.col("needed").sum()) for trait in wanted.traits}
+    quotas = {trait: dict(rows.iter_rows()) for trait, rows in sums.items()}
     return TargetPlan(groups, summary, dump({"quotas": quotas}).rstrip("\n"))
 
 

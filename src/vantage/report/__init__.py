@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from vantage.report.card import write_card as write_card
     from vantage.report.cells import as_json as as_json
     from vantage.report.cells import counted as counted
-    from vantage.report.cells import printable as printable
     from vantage.report.distributions import AnswerCounts as AnswerCounts
     from vantage.report.distributions import answer_places as answer_places
     from vantage.report.distributions import answers_of as answers_of
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from vantage.report.folder import Report as Report
     from vantage.report.folder import put_text as put_text
     from vantage.report.ledger import Claim as Claim
-    from vantage.report.ledger import settle as settle
     from vantage.report.page import EXPLORER as EXPLORER
     from vantage.report.parts import Column as Column
     from vantage.report.parts import Figure as Figure
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
     from vantage.report.published import published_table as published_table
     from vantage.report.rater_distances import RaterDistances as RaterDistances
     from vantage.report.record import made_at_once as made_at_once
-    from vantage.report.sentences import Words as Words
-    from vantage.report.sentences import statement as statement
+    from vantage.report.sentences import settled as settled
     from vantage.report.spectrum import COLUMNS as COLUMNS
     from vantage.report.spectrum import Spectrum as Spectrum
     from vantage.report.spectrum import colours_of as colours_of
@@ -51,12 +48,12 @@ _WITHIN = {
     **dict.fromkeys(
         ("AnswerCounts", "answer_places", "answers_of", "number", "shares_of"), "vantage.report.distributions"
     ),
-    **dict.fromkeys(("Claim", "settle"), "vantage.report.ledger"),
-    **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
+    "Claim": "vantage.report.ledger",
+    "settled": "vantage.report.sentences",
     **dict.fromkeys(("COLUMNS", "Spectrum", "colours_of", "division"), "vantage.report.spectrum"),
     "Against": "vantage.measures.presentation",
     "RaterDistances": "vantage.report.rater_distances",
-    **dict.fromkeys(("as_json", "counted", "printable"), "vantage.report.cells"),
+    **dict.fromkeys(("as_json", "counted"), "vantage.report.cells"),
     "EXPLORER": "vantage.report.page",
     "write_card": "vantage.report.card",
     "cell_text": "vantage.report.parts",

@@ -3,7 +3,7 @@
 `conclusion` says what is claimed, `universe` which choices could have been made otherwise, `multiverse` computes every
 specification with the measures as they are, `joint` tests them together, `risk` says how often model labels lead to a
 wrong conclusion, `frozen` writes a plan with a hash, and `page` shows all of it. May import measures, planning and
-report. The next choice that corpora offer by themselves is a function in `universe`, listed in `OFFERED`.
+report. The next choice that corpora offer by themselves is one more that `universe.default_universe` yields.
 """
 
 from vantage.robust.conclusion import Conclusion

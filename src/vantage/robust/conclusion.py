@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures import Fact, find
-from vantage.report import Against, Claim, Report, Words, settle, statement
+from vantage.report import Against, Claim, Report, settled
 
 Where: TypeAlias = dict[
     str, Annotated[list[str], BeforeValidator(lambda v: [str(one) for one in (v if isinstance(v, list) else [v])])]
@@ -35,7 +35,7 @@ SAME: Final = 1e-6
 class Conclusion(BaseModel):
     """A claim about one row of a measure: its options, the part of the corpus, the row, and what it is compared with.
 
-    `row` has columns of the result with the values of the row, where there are several; `said` the numbers that a
+    `row` has columns of the result with the values of the row, where there are several; `said` is the estimate that a
     report gave, where the claim comes from one.
     """
 
@@ -45,7 +45,7 @@ class Conclusion(BaseModel):
     where: Where = {}
     row: dict[str, Any] = {}
     reference: float
-    said: dict[str, Any] = Field(default={}, exclude=True)
+    said: float | None = Field(default=None, exclude=True)
 
     @classmethod
     def of(
@@ -95,43 +95,37 @@ class Conclusion(BaseModel):
         located = {column: row[column] for column in LOCATES if row.get(column) is not None and column not in by}
         known = {name: value for name, value in options.items() if name in find(row["measure"]).options}
         made = cls.of(row["measure"], known, where, located, claim.reference)
-        made = made.model_copy(update={"said": {"estimate": claim.estimate}})
-        # Of a part that the report selected, such as people, all kinds of raters are not all of the corpus.
-        usual = made.model_copy(update={"options": {name: one for name, one in known.items() if name != "kinds"}})
-        return made if "kinds" not in known or (corpus is not None and made.reproduced(corpus)) else usual
-
-    def reproduced(self, corpus: Corpus) -> bool:
-        """Whether the corpus gives what the report said."""
-        try:
-            frame = self.result(self.part(corpus))
-        except InputError:
-            return False
-        (estimate,) = frame[self.value].to_list() if len(frame) == 1 else [None]
-        return estimate is not None and abs(estimate - self.said["estimate"]) <= SAME
+        made = made.model_copy(update={"said": claim.estimate})
+        if "kinds" in known:
+            # Of a part that the report selected, such as people, all kinds of raters are not all of the corpus.
+            usual = made.model_copy(update={"options": {name: one for name, one in known.items() if name != "kinds"}})
+            try:
+                again = None if corpus is None else made.claim(made.part(corpus))[0].estimate
+            except InputError:
+                again = None
+            made = made if again is not None and abs(again - (claim.estimate or 0.0)) <= SAME else usual
+        return made
 
     @property
     def value(self) -> str:
         """The column of the estimate."""
         return "estimate" if (rule := _compares(self.measure)[0]) is None else rule.value
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns of a row that a verdict rests on."""
-        rule, decided = _compares(self.measure)
-        return [one for one in (self.value, "low", "high", decided or (rule.p if rule else "")) if one]
-
-    def claims(self, frame: pl.DataFrame) -> list[Claim]:
-        """Each row of a frame as a claim with a verdict of its own: that of the measure, where it decides itself."""
-        rule, decided = _compares(self.measure)
+    def claim(self, part: Corpus, **options: Any) -> tuple[Claim, dict[str, Any]]:
+        """What the ledger, or the measure where it decides itself, says of these judgments, and the row it is about."""
+        frame, (rule, decided) = self.result(part, **options), _compares(self.measure)
+        if len(frame) != 1:
+            several = [name for name in ("question", "trait", "group", "first", "second") if name in frame.columns]
+            remedy = f"choose one with --where or --row, such as {', '.join(several) or 'question'}"
+            raise InputError(f"the claim is about {len(frame)} rows, not one", remedy=remedy)
+        row = frame.row(0, named=True)
+        if row[self.value] is None:
+            raise InputError(f"there is no estimate: {row['reason'] or 'no judgments'}", remedy="claim something else")
         if decided:
-            verdicts = {True: "holds", False: "fails", None: "untested"}
-            return [Claim(f"against:{verdicts[one]}", estimate, reference=self.reference)
-                    for estimate, one in frame.select(self.value, decided).iter_rows()]  # fmt: skip
-        p = rule.p if rule is not None and rule.p in frame.columns else ""
-        made = statement(Against(self.reference, above="{rows}", value=self.value, p=p), frame, Words())
-        drafts = {claim.row: claim for claim in made.claims}
-        missing = Claim("against:untested", None)
-        return [settle([[drafts[place]]])[0][0] if place in drafts else missing for place in range(len(frame))]
+            verdict = {True: "holds", False: "fails", None: "untested"}[row[decided]]
+            return Claim(f"against:{verdict}", row[self.value], reference=self.reference), row
+        compared = Against(self.reference, above="", value=self.value, p="" if rule is None else rule.p)
+        return settled(compared, frame)[0], row
 
     def result(self, part: Corpus, **options: Any) -> pl.DataFrame:
         """What the measure says of these judgments, with its options and further ones: the rows of the claim."""
@@ -148,8 +142,7 @@ class Conclusion(BaseModel):
 
     def judgments(self, part: Corpus, columns: Sequence[str] = ()) -> pl.DataFrame:
         """The judgments that the measure uses, with columns of items and raters."""
-        used = cast(Corpus, find(self.measure).whose(part, self.options).data)
-        return used.with_columns_of(columns)
+        return cast(Corpus, find(self.measure).whose(part, self.options).data).with_columns_of(columns)
 
     def written(self, options: Mapping[str, Any] | None = None) -> dict[str, str]:
         """The options, and others that take their place, as a command has them; what is not set is left out."""
@@ -169,10 +162,8 @@ class Conclusion(BaseModel):
 
     def sentence(self) -> str:
         """The claim in words, before anything is computed."""
-        about = {name: value for name, value in self.options.items() if value not in (None, False, [])}
-        named = "; ".join(
-            f"{name} {_word(value)}" for name, value in [*about.items(), *self.where.items(), *self.row.items()]
-        )
+        about = {**self.written(), **self.where, **self.row}
+        named = "; ".join(f"{name} {_word(value)}" for name, value in about.items())
         return f"{self.measure}{f' ({named})' if named else ''} against {self.reference:g}"
 
 

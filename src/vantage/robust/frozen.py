@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 
@@ -23,9 +23,6 @@ from vantage.robust.universe import Universe
 
 if TYPE_CHECKING:
     from vantage.robust.multiverse import Multiverse
-
-SHOWN: Final = 12
-"""So many characters of the hash are shown."""
 
 
 class FrozenPlan(BaseModel):
@@ -77,27 +74,28 @@ class FrozenPlan(BaseModel):
 
     def registration(self) -> str:
         """The plan in the words of a registration."""
-        decisions = [f"- {name}: {', '.join(alternatives)}" for name, alternatives in self.universe.choices.items()]
-        claimed = [f"{name}: {next(iter(alternatives))}" for name, alternatives in self.universe.choices.items()]
+        choices = self.universe.choices.items()
+        claimed = "; ".join(f"{name}: {next(iter(alternatives))}" for name, alternatives in choices)
+        decisions = "\n".join(f"- {name}: {', '.join(alternatives)}" for name, alternatives in choices)
         stopping = ", ".join(f"{number:,} {name}" for name, number in self.stopping.items())
-        lines = [
-            f"**Question.** {self.question}",
-            f"**Estimand.** {self.estimand}",
-            f"**Primary specification.** {self.claim.sentence()}; {'; '.join(claimed) or 'no other choices'}. "
+        parts = {
+            "Question": self.question,
+            "Estimand": self.estimand,
+            "Primary specification": f"{self.claim.sentence()}; {claimed or 'no other choices'}. "
             f"It is computed with: {self.claim.command('CORPUS')}",
-            f"**Universe.** {self.universe.size:,} combinations of these choices, the primary one first; those that do "
-            "not go together are excluded by rule and counted:\n" + ("\n".join(decisions) or "- none"),
-            f"**Exclusions.** {'; '.join(self.exclusions) or 'Nobody is excluded.'}",
-            f"**Stopping.** {f'Collection ends with {stopping} of people.' if stopping else 'No rule.'}",
-            "**Inference.** The primary specification decides, at a level of 5 %, two-sided. Beside it we report the "
+            "Universe": f"{self.universe.size:,} combinations of these choices, the primary one first; those that do "
+            f"not go together are excluded by rule and counted:\n{decisions or '- none'}",
+            "Exclusions": "; ".join(self.exclusions) or "Nobody is excluded.",
+            "Stopping": f"Collection ends with {stopping} of people." if stopping else "No rule.",
+            "Inference": "The primary specification decides, at a level of 5 %, two-sided. Beside it we report the "
             "share of specifications with the same verdict and one joint test of all of them.",
-            f"Frozen on {self.frozen}, {self.digest}.",
-        ]
-        return "\n\n".join(lines) + "\n"
+        }
+        lines = [f"**{name}.** {text}" for name, text in parts.items()]
+        return "\n\n".join([*lines, f"Frozen on {self.frozen}, {self.digest}."]) + "\n"
 
     def deviations(self, made: Multiverse, corpus: Corpus) -> list[str]:
         """Every deviation of an analysis from the plan, or one sentence that there is none."""
-        name = f"plan of {self.frozen}, {self.digest.removeprefix('sha256:')[:SHOWN]}"
+        name = f"plan of {self.frozen}, {self.digest.removeprefix('sha256:')[:12]}"
         stated = [f"Deviation from the {name}: {one}." for one in self._deviations(made, corpus)]
         return stated or [f"As planned ({name})."]
 
@@ -110,13 +108,9 @@ class FrozenPlan(BaseModel):
             if before != after:
                 yield f"{name} is {after}, and {before} was planned"
         planned, used = self.universe.choices, made.universe.choices
-        for name in planned | used:
-            if name not in used:
-                yield f"the choice '{name}' was planned and is not varied"
-            elif name not in planned:
-                yield f"the choice '{name}' is varied and was not planned"
-            elif planned[name] != used[name]:
-                yield f"the alternatives of '{name}' are not those that were planned"
+        for name in (one for one in planned | used if planned.get(one) != used.get(one)):
+            how = "is varied and was not planned" if name in used else "was planned and is not varied"
+            yield f"the choice '{name}' {how if (name in planned) != (name in used) else 'has other alternatives'}"
         if self.universe.exclude != made.universe.exclude:
             yield "other combinations are excluded than was planned"
         people = corpus.people()

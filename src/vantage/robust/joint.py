@@ -6,9 +6,8 @@ together (Canay, Romano and Shaikh 2017). docs/robust.md describes the test.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -35,45 +34,36 @@ class Blocks:
 
     corpus: Corpus
     unit: str
-    """What was dealt: items, sources or raters."""
+    """What was dealt: items, sources, raters or groups of them."""
     number: int
     """How many blocks there are; 0 where units are too few."""
 
     @classmethod
-    def of(
-        cls, corpus: Corpus, between: str | None, seed: int, own: pl.DataFrame | None = None, held: Corpus | None = None
-    ) -> Blocks:
+    def of(cls, corpus: Corpus, used: pl.DataFrame, between: str | None, seed: int) -> Blocks:
         """Units dealt at random, as many of each group that is compared into every block.
 
-        Where the judgments that a claim uses are given, units that these have are dealt first, and must suffice. The
-        corpus may be part of a whole, whose other units have no block.
+        Those of the judgments that a claim uses are dealt first, and must suffice.
         """
-        held = held or corpus
         raters = between is not None and between in corpus.raters.columns and between not in corpus.items.columns
         together = corpus.design.groups if raters else corpus.design.sources
         key, table = ("rater", corpus.raters) if raters else ("item", corpus.items)
         column, unit = (together, "groups" if raters else "sources") if together else (key, f"{key}s")
-        table = table.filter(pl.col(key).is_in(corpus.judgments[key].unique().implode()))
+        claimed = pl.col(key).is_in(used[key].unique().implode()).any().over(column).alias("__claimed")
         apart = between in table.columns and table.group_by(column).agg(pl.col(str(between)).n_unique())[between].max()
         strata = [str(between)] if apart == 1 else []
-        mine = (corpus.judgments if own is None else own)[key].unique()
-        claimed = pl.col(key).is_in(mine.implode()).any().over(column).alias("__claimed")
-        units = table.with_columns(claimed).select(column, *strata, "__claimed").unique().sort(column, *strata)
+        units = table.select(column, *strata, claimed).unique().sort(~pl.col("__claimed"), column, *strata)
         enough = units.filter("__claimed")
         sizes = enough.group_by(strata).len()["len"].to_list() if strata else [len(enough)]
         number = min(MOST_BLOCKS, min(sizes, default=0) // (1 if together else EACH))
         if number < FEWEST_BLOCKS:
-            return cls(held, unit, 0)
-        shuffled = units[np.random.default_rng(seed).permutation(len(units)).tolist()]
-        shuffled = shuffled.sort("__claimed", *strata, maintain_order=True, descending=[True, *(False for _ in strata)])
+            return cls(corpus, unit, 0)
+        rng, n = np.random.default_rng(seed), len(enough)
+        order = [*rng.permutation(n).tolist(), *(n + rng.permutation(len(units) - n)).tolist()]
+        shuffled = units[order].sort(~pl.col("__claimed"), *strata, maintain_order=True)
         dealt = shuffled.select(column, (pl.int_range(pl.len()) % number).alias(BLOCK))
-        table = (held.raters if raters else held.items).join(dealt, on=column, how="left", maintain_order="left")
-        items, people = (held.items, table) if raters else (table, held.raters)
-        return cls(Corpus(items, people, held.judgments, held.instruments, held.about), unit, number)
-
-    def vector(self, estimates: Mapping[Any, float | None]) -> Floats:
-        """Estimates by block as an array; NaN where a block has none."""
-        return np.array([estimates.get(number) for number in range(self.number)], dtype=np.float64)
+        table = table.join(dealt, on=column, how="left", maintain_order="left")
+        items, people = (corpus.items, table) if raters else (table, corpus.raters)
+        return cls(Corpus(items, people, corpus.judgments, corpus.instruments, corpus.about), unit, number)
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ from vantage.measures import find
 from vantage.measures.intervals import SHARES, Spread, interval
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, Blocks, Floats, JointTest
-from vantage.robust.universe import MANY, MOST, Universe, default_universe
+from vantage.robust.universe import MOST, Universe, default_universe
 
 OF_INTERVALS: Final = ("ci", "resamples", "confidence", "seed")
 """Options that change intervals and no estimate."""
-FIXED: Final = ("specification", "estimate", "low", "high", "p", "verdict", "same", "changes", "items", "raters",
-                "judgments", "command")  # fmt: skip
+SAID: Final = ("estimate", "low", "high", "p", "verdict")
+FIXED: Final = ("specification", *SAID, "same", "changes", "items", "raters", "judgments", "command")
 """The columns of a specification besides its choices."""
 COMBINED: Final = "combinations of these"
 
@@ -86,14 +86,13 @@ def robust(
     ('above', True)
     """
     universe = default_universe(conclusion, corpus) if universe is None else universe
-    part = conclusion.part(corpus)
-    between = conclusion.options.get("between")
-    blocks = Blocks.of(part, between, seed, conclusion.judgments(part, [between] if between else []), corpus)
+    part, between = conclusion.part(corpus), conclusion.options.get("between")
+    blocks = Blocks.of(corpus, conclusion.judgments(part, [between] if between else []), between, seed)
     specifications, excluded = universe.specifications(most, seed)
     # What no alternative selects by is selected once for all.
     varied = {column for own in universe.choices.values() for one in own.values() for column in one.where}
-    fixed = {column: values for column, values in conclusion.where.items() if column not in varied}
-    rest, whole = {c: v for c, v in conclusion.where.items() if c in varied}, blocks.corpus.filter(**fixed)
+    whole = blocks.corpus.filter(**{c: v for c, v in conclusion.where.items() if c not in varied})
+    rest = {c: v for c, v in conclusion.where.items() if c in varied}
 
     @lru_cache(maxsize=1)
     def selected(where: str) -> tuple[Corpus, dict[str, Floats]]:
@@ -103,6 +102,7 @@ def robust(
             raise InputError("there are no judgments", remedy="choose others")
         return chosen, {}
 
+    decisions = tuple(f"{one} (choice)" if one in (*FIXED, "difference") else one for one in universe.choices)
     computed: dict[int, tuple[dict[str, Any], Floats]] = {}
     # Specifications with the same judgments follow each other, so that one selection is held at a time.
     for place in sorted(range(len(specifications)), key=lambda n: (json.dumps(specifications[n].where), n)):
@@ -110,49 +110,29 @@ def robust(
         advance(1)
         try:
             chosen, known = selected(json.dumps(one.where))
-            row = _row(conclusion, chosen, one.options)
+            claim, row = conclusion.claim(chosen, **one.options)
         except InputError as error:
             if place == 0:
                 raise
             excluded[error.problem] += 1
             continue
-        options = {name: value for name, value in one.options.items() if name not in OF_INTERVALS}
-        if (key := json.dumps(options, default=str, sort_keys=True)) not in known:
-            known[key] = by_block(conclusion, blocks, chosen, options)
-        computed[place] = row, known[key]
-    kept = [specifications[place] for place in sorted(computed)]
+        key = json.dumps({k: v for k, v in one.options.items() if k not in OF_INTERVALS}, default=str, sort_keys=True)
+        if key not in known:
+            known[key] = by_block(conclusion, blocks, chosen, one.options)
+        made = {name: getattr(claim, name) for name in SAID}
+        made |= {name: row.get(name) for name in ("items", "raters", "judgments")}
+        made |= {"changes": one.changes, **dict(zip(decisions, one.choices, strict=True))}
+        made["command"] = conclusion.command(folder, one.options, one.where)
+        computed[place] = made, known[key]
     rows, vectors = zip(*(computed[place] for place in sorted(computed)), strict=True)
-    decisions = tuple(map(_column, universe.choices))
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    claims = conclusion.claims(frame)
-    shown = frame.with_columns(
-        pl.int_range(1, pl.len() + 1).alias("specification"),
-        pl.col(conclusion.value).cast(pl.Float64).alias("estimate"),
-        *(pl.Series(name, [one.choices[k] for one in kept], pl.String) for k, name in enumerate(decisions)),
-        *(pl.Series(name, [getattr(one, name) for one in claims], pl.Float64) for name in ("low", "high", "p")),
-        pl.Series("verdict", [one.verdict for one in claims], pl.String),
-        pl.Series("same", [one.verdict == claims[0].verdict for one in claims], pl.Boolean),
-        pl.Series("changes", [one.changes(kept[0]) for one in kept], pl.Int64),
-        pl.Series("command", [conclusion.command(folder, one.options, one.where) for one in kept]),
-    ).select(*decisions, *FIXED)
+    same = pl.col("verdict") == pl.col("verdict").first()
+    numbers = dict.fromkeys(("estimate", "low", "high", "p"), pl.Float64)
+    frame = pl.DataFrame(rows, schema_overrides=numbers, infer_schema_length=None).with_columns(same=same)
+    shown = frame.with_row_index("specification", offset=1).select(*decisions, *FIXED)
     estimates = np.array(vectors).T
     joint = JointTest.of(estimates, conclusion.reference, blocks.unit, seed) if blocks.number else None
-    schema = {"rule": pl.String, "specifications": pl.Int64}
-    rules = pl.DataFrame([*excluded.items()], schema=schema, orient="row")
+    rules = pl.DataFrame([*excluded.items()], {"rule": pl.String, "specifications": pl.Int64}, orient="row")
     return Multiverse(conclusion, universe, shown, _importance(shown, estimates, decisions), rules, joint, decisions)
-
-
-def _row(conclusion: Conclusion, part: Corpus, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of the measure that the claim is about, with what a verdict rests on."""
-    frame = conclusion.result(part, **options)
-    if len(frame) != 1:
-        several = [name for name in ("question", "trait", "group", "first", "second") if name in frame.columns]
-        remedy = f"choose one with --where or --row, such as {', '.join(several) or 'question'}"
-        raise InputError(f"the claim is about {len(frame)} rows, not one", remedy=remedy)
-    row = frame.row(0, named=True)
-    if row[conclusion.value] is None:
-        raise InputError(f"there is no estimate: {row['reason'] or 'no judgments'}", remedy="claim something else")
-    return {name: row.get(name) for name in (*conclusion.columns, "items", "raters", "judgments")}
 
 
 def by_block(conclusion: Conclusion, blocks: Blocks, part: Corpus, options: Mapping[str, Any]) -> Floats:
@@ -170,18 +150,15 @@ def by_block(conclusion: Conclusion, blocks: Blocks, part: Corpus, options: Mapp
         groups = conclusion.judgments(part, [BLOCK, between]).drop_nulls([BLOCK, between, "value"])
         wanted = [str(one) for one in options.get("values") or groups[between].unique()]
         groups = groups.filter(pl.col(between).cast(pl.String).is_in(wanted))
-        counts = groups.group_by(BLOCK).agg(pl.col(between).n_unique().alias("groups"))
-        complete = counts.filter(pl.col("groups") == len(wanted))[BLOCK].to_list() if len(wanted) <= MANY else []
+        counts = groups.group_by(BLOCK).agg(pl.col(between).n_unique())
+        complete = counts.filter(pl.col(between) == len(wanted))[BLOCK].to_list()
         part = part.filter(**{BLOCK: complete}) if 0 < len(complete) < blocks.number else part
     try:
         frame = conclusion.model_copy(update={"options": plain}).result(part)
     except InputError:
         return nothing
-    return blocks.vector(dict(frame.select(BLOCK, conclusion.value).iter_rows()))
-
-
-def _column(decision: str) -> str:
-    return f"{decision} (choice)" if decision in (*FIXED, "difference") else decision
+    found = dict(frame.select(BLOCK, conclusion.value).iter_rows())
+    return np.array([found.get(number) for number in range(blocks.number)], dtype=np.float64)
 
 
 def _importance(frame: pl.DataFrame, estimates: Floats, decisions: Sequence[str]) -> pl.DataFrame:

@@ -14,20 +14,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.report import (
-    Claim,
-    Column,
-    Figure,
-    Finding,
-    Report,
-    Result,
-    Section,
-    Table,
-    cell_text,
-    counted,
-    made_at_once,
-    printable,
-)
+from vantage.report import Column, Figure, Finding, Report, Result, Section, Table, cell_text, counted, made_at_once
 from vantage.robust.conclusion import SAME, Conclusion
 from vantage.robust.frozen import FrozenPlan
 from vantage.robust.multiverse import Multiverse, robust
@@ -51,17 +38,12 @@ SPECIFICATIONS: Final = "specifications"
 SHARE: Final = Column(percent=True, digits=0)
 REFERENCES: Final = ("simonsohn2020", "steegen2016", "canay2017")
 OF_RISKS: Final = ("baumann2025", "gelman2014", "angelopoulos2023b")
-SPECIFICATION_COLUMNS: Final = {
+COLUMNS: Final = {
     "estimate": Column(digits=2),
     "p": Column(digits=3),
     "same": Column("same verdict"),
     "changes": Column("choices changed"),
-}
-IMPORTANCE_COLUMNS: Final = {
     "share": Column("share of the variation", percent=True, digits=0, interval=("share_low", "share_high")),
-}
-RISK_COLUMNS: Final = {
-    "estimate": Column(digits=2),
     "accuracy": Column(digits=2),
     "risk": Column("risk of a wrong conclusion", percent=True, digits=0, interval=("risk_low", "risk_high")),
     **dict.fromkeys(ERRORS, SHARE),
@@ -70,7 +52,7 @@ RISK_COLUMNS: Final = {
     "powered_risk": Column("its risk", percent=True, digits=0),
     "more": Column("people's items needed, times", digits=1),
 }
-_number: Final = partial(cell_text, Column(digits=2))
+_number: Final = partial(cell_text, COLUMNS["estimate"])
 _share: Final = partial(cell_text, SHARE)
 
 
@@ -111,7 +93,7 @@ def sentences(made: Multiverse) -> list[str]:
             f"Most of the variation of estimates goes with {top['decision']}: {_share(top['share'])}"
             f"{f' ({ends})' if ends else ''}."
         )
-    if (wanted := made.conclusion.said.get("estimate")) is not None and abs(wanted - claimed["estimate"]) > SAME:
+    if (wanted := made.conclusion.said) is not None and abs(wanted - claimed["estimate"]) > SAME:
         said.append(
             f"The report says {_number(wanted)} and this corpus gives {_number(claimed['estimate'])}: "
             "the report used other judgments."
@@ -130,7 +112,7 @@ def risk_sentences(made: Risks) -> list[str]:
         f"{', '.join(dict.fromkeys([models[0], models[-1]]))}.",
         *([f"Risk of {MOST_ACCURATE} {usual}."] if usual else []),
     ]
-    powered = [row for row in known if row["powered"] is not None and made.items < made.of]
+    powered = [row for row in known if row["powered_low"] is not None and made.items < made.of]
     if not powered:
         return lines
     best = min(powered, key=lambda row: float(row["powered_high"] - row["powered_low"]))
@@ -162,18 +144,23 @@ def section(made: Multiverse, title: str, name: str, *, whole: bool = True) -> S
     """The multiverse as a section: sentences, the curve and its tables."""
     parts: list[Figure | Table] = [curve(made, f"{name}-curve")]
     if whole:
-        parts.append(Table(f"{name}-choices", "How much each choice matters.", made.importance, IMPORTANCE_COLUMNS,
-                           ("decision", "share"), ("decision",)))  # fmt: skip
-        shown = ["specification", *made.decisions, "estimate", "p", "verdict", "same", "changes", "command"]
         caption = (
             "Every specification; its command reproduces the row, and vantage view FOLDER#NUMBER, with the folder of "
             "this page and the number of the specification, opens its judgments."
         )
-        frame = made.specifications
-        parts.append(Table(f"{name}-{SPECIFICATIONS}", caption, frame, SPECIFICATION_COLUMNS, shown, made.decisions))
-        excluded = Table(f"{name}-rules", "Combinations that were excluded, by rule.", made.rules, keys=("rule",))
-        parts += [excluded] if len(made.rules) else []
+        shown = ["specification", *made.decisions, "estimate", "p", "verdict", "same", "changes", "command"]
+        parts += [
+            _table(f"{name}-choices", "How much each choice matters.", made.importance, ["decision", "share"]),
+            _table(f"{name}-{SPECIFICATIONS}", caption, made.specifications, shown, made.decisions),
+        ]
+        if len(made.rules):
+            parts.append(_table(f"{name}-rules", "Combinations that were excluded, by rule.", made.rules))
     return Section(title, [made.conclusion.sentence()], parts, [Finding(text) for text in sentences(made)])
+
+
+def _table(name: str, caption: str, frame: pl.DataFrame, shown: Sequence[str] = (), keys: Sequence[str] = ()) -> Table:
+    columns = {column: how for column, how in COLUMNS.items() if column in frame.columns}
+    return Table(name, caption, frame, columns, shown, keys or frame.columns[:1])
 
 
 def specification_at(folder: Path, number: int) -> tuple[Path, list[str]]:
@@ -193,51 +180,41 @@ def robust_report(
 ) -> Report:
     """A page of one multiverse, with the risk of model labels where people judged a part."""
     sections = [section(made, "Does the conclusion survive other choices?", "robust")]
-    findings = [] if plan is None else [Finding(text) for text in plan.deviations(made, corpus)]
-    findings += sections[0].findings
+    findings = [*map(Finding, () if plan is None else plan.deviations(made, corpus)), *sections[0].findings]
     if risk is not None:
-        said = [Finding(text) for text in risk_sentences(risk)]
+        said = [*map(Finding, risk_sentences(risk))]
         caption = "What each configuration leads to, beside people, and how often it leads to another conclusion."
-        table = Table("robust-risk", caption, risk.table, RISK_COLUMNS, (), ("configuration",))
-        sections.append(Section("When models labelled and people checked a part", [], [table], said))
+        title, table = "When models labelled and people checked a part", _table("robust-risk", caption, risk.table)
+        sections.append(Section(title, [], [table], said))
         findings += said[1:]
     record = made_at_once("robust", f"The multiverse of a conclusion: {made.conclusion.measure}", corpus, seed=seed)
     methods = (
         "Specifications were tested together by turning round the signs of blocks of units; the statistic is the "
         "median of studentised estimates.",
     )
-    return Report(
-        record, Result(sections, findings, (), methods, (*REFERENCES, *(OF_RISKS if risk is not None else ())))
-    )
+    references = (*REFERENCES, *(() if risk is None else OF_RISKS))
+    return Report(record, Result(sections, findings, (), methods, references))
 
 
 def with_robust(report: Report, corpus: Corpus, *, seed: int = 0) -> Report:
-    """A report with a specification curve for each research question that a measure answered."""
-    sections: list[Section] = []
-    skipped: list[str] = []
-    for number, claim in _primary(report):
+    """A report with a specification curve for the clearest comparison of each declared research question."""
+    ledger, sections, skipped = report.result.ledger, list[Section](), list[str]()
+    compared = [(one.p, n) for n, one in enumerate(ledger) if one.rule.startswith("against") and not one.exploratory]
+    clearest = {ledger[n].family: n for p, n in sorted(one for one in compared if one[0] is not None)[::-1]}
+    for number in sorted(clearest.values()):
         if len(sections) == CLAIMS:
             break
+        claim = ledger[number]
         try:
-            made = robust(corpus, Conclusion.of_ledger(report, number, corpus), most=REPORT_SIZE, seed=seed)
+            made = robust(corpus, Conclusion.of_ledger(report, number + 1, corpus), most=REPORT_SIZE, seed=seed)
         except InputError as error:
-            skipped.append(printable(f"{claim.name or claim.table}: {error}"))
+            skipped.append(f"{claim.name or claim.table}: {error}")
             continue
         title = f"{claim.family or claim.estimand} The same by other choices{f': {claim.name}' if claim.name else ''}"
         sections.append(section(made, title, f"robust-{len(sections) + 1}", whole=False))
     sections += [Section(NOT_VARIED, skipped[:CLAIMS])] if skipped else []
     references = [*dict.fromkeys([*report.result.references, *REFERENCES])]
     return _added(report, "robust", sections, references=references)
-
-
-def _primary(report: Report) -> list[tuple[int, Claim]]:
-    """The clearest comparison of each declared research question, with its row of the ledger."""
-    best: dict[str, tuple[int, Claim]] = {}
-    for number, claim in enumerate(report.result.ledger, 1):
-        compared = claim.p is not None and claim.rule.startswith("against") and not claim.exploratory
-        if compared and (claim.family not in best or (claim.p or 0.0) < (best[claim.family][1].p or 0.0)):
-            best[claim.family] = number, claim
-    return list(best.values())
 
 
 def with_plan(report: Report, corpus: Corpus, plan: FrozenPlan, *, seed: int = 0) -> Report:

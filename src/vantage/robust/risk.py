@@ -17,11 +17,10 @@ from scipy.special import chdtri, fdtri
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures import find
 from vantage.robust.conclusion import Conclusion
-from vantage.robust.joint import BLOCK, FEWEST_BLOCKS, Blocks, Floats
+from vantage.robust.joint import FEWEST_BLOCKS, Blocks, Floats
 from vantage.robust.multiverse import by_block
-from vantage.robust.universe import CONDITIONS, MANY
+from vantage.robust.universe import CONDITIONS, MANY, able_models
 
 ERRORS: Final = ("false_positive", "missed", "wrong_sign", "exaggerated")
 WRONG: Final = slice(0, 3)
@@ -34,8 +33,6 @@ SPLITS: Final = 20
 PEOPLE: Final = "people"
 MOST_ACCURATE: Final = "taking the most accurate model"
 LIMIT: Final = 0.05
-FEWEST: Final = 0.5
-"""A model must have judged this share of the items that people judged."""
 WORDS: Final = ("configuration", "verdict", "powered_verdict")
 COLUMNS: Final = ("configuration", "estimate", "low", "high", "verdict", "accuracy", "risk", "risk_low", "risk_high",
                   *ERRORS, "powered", "powered_low", "powered_high", "powered_verdict", "powered_risk",
@@ -80,7 +77,7 @@ class PairedEstimates:
         Labels of all items by people vary by the growth less than those that there are; an estimate from a part of
         them, powered or not, varies by as much and by what is missing besides.
         """
-        if self.growth <= 1 or said["low"] is None:
+        if self.growth <= 1 or said.get("low") is None:
             return {}
         error = (said["high"] - said["low"]) / 2 / CRITICAL
         rng = np.random.default_rng(0)
@@ -144,12 +141,13 @@ def risks(corpus: Corpus, conclusion: Conclusion, *, limit: float = LIMIT, seed:
     people = part.people()
     answers = people.judgments.filter(pl.col("value").is_not_null())
     judged = answers["item"].unique()
-    blocks = Blocks.of(part.filter(pl.col("item").is_in(judged.implode())), conclusion.options.get("between"), seed)
-    configurations = [*_configurations(part, judged)]
-    if not configurations or not blocks.number or blocks.unit == "raters":
+    blocks = Blocks.of(part, answers, conclusion.options.get("between"), seed)
+    configurations = [*_configurations(part, answers)]
+    if not configurations or not blocks.number or blocks.unit in ("raters", "groups"):
         return None
-    both, rows, pairs = blocks.corpus, [], {}
+    both, rows, pairs = blocks.corpus.filter(pl.col("item").is_in(judged.implode())), [], {}
     theirs = by_block(conclusion, blocks, both.people(), {})
+    powered = conclusion.model_copy(update={"row": {**conclusion.row, "judged_by": "both"}})
     for name, where in configurations:
         own = part.filter(**where)
         mine = by_block(conclusion, blocks, both.filter(**where), {})
@@ -157,33 +155,32 @@ def risks(corpus: Corpus, conclusion: Conclusion, *, limit: float = LIMIT, seed:
         pair = PairedEstimates(np.column_stack([theirs, mine]), conclusion.reference, growth)
         if len(pair.known) < FEWEST_BLOCKS:
             continue
-        try:
-            said = _said(conclusion, conclusion.result(own))
-        except InputError:  # the measure says nothing of one rater
-            continue
-        powered = _powered(conclusion, part, name, pair, limit) if len(where) == 1 else {}
-        rows.append({**_row(name, *pair.risk(seed)), **said, **powered})
-        pairs[name] = pair
+        if said := _said(conclusion, own):  # the measure may say nothing of one rater
+            helped = _said(powered, part, powered_by=name) if len(where) == 1 and pair.growth > 1 else {}
+            row = {**_row(name, *pair.risk(seed)), **said, **pair.needed(helped, limit)}
+            rows.append(row | {f"powered_{one}".removesuffix("_estimate"): value for one, value in helped.items()})
+            pairs[name] = pair
     if not rows:
         return None
-    accuracy = {name: values for name, values in _accuracies(both, blocks).items() if name in pairs}
+    accurate = Conclusion(
+        measure="accuracy", options={"by": ["rater"], "metric": "accuracy", "skill": False}, reference=0
+    )
+    each = {one: by_block(accurate.model_copy(update={"row": {"rater": one}}), blocks, both, {}) for one in pairs}
+    accuracy = {name: values for name, values in each.items() if np.isfinite(values).any()}
     average = {name: float(np.nanmean(values)) for name, values in accuracy.items()}
     rows = [{**row, "accuracy": average.get(row["configuration"])} for row in rows]
     if len(accuracy) > 1:
-        rows.append(_most_accurate({name: pairs[name] for name in pairs if name in accuracy}, accuracy, rows, seed))
-    said, of = _said(conclusion, conclusion.result(people)), part.judgments["item"].n_unique()
+        rows.append(_most_accurate(pairs, accuracy, rows, seed))
+    said, of = _said(conclusion, people), part.judgments["item"].n_unique()
     alone = PairedEstimates(np.column_stack([theirs, theirs]), conclusion.reference, of / len(judged))
     first = {"configuration": PEOPLE, **said, **alone.needed(said, limit)}
     table = pl.DataFrame([first, *rows], {name: pl.String if name in WORDS else pl.Float64 for name in COLUMNS})
     return Risks(table, len(judged), of, limit, answers.select("item", "rater").n_unique() / len(judged))
 
 
-def _configurations(part: Corpus, judged: pl.Series) -> Iterator[tuple[str, dict[str, str]]]:
+def _configurations(part: Corpus, answers: pl.DataFrame) -> Iterator[tuple[str, dict[str, str]]]:
     """Each model that judged enough of the items that people judged, and each of its conditions and presentations."""
-    models = part.raters.filter(pl.col("kind").cast(pl.String).is_in(["model", "persona", "trained"]))
-    answered = part.judgments.filter(pl.col("item").is_in(judged.implode()), pl.col("value").is_not_null())
-    counts = answered.join(models, on="rater", how="semi").group_by("rater").agg(pl.col("item").n_unique())
-    for name in counts.filter(pl.col("item") >= FEWEST * len(judged))["rater"].sort():
+    for name in able_models(part, answers):
         yield name, {"rater": name}
         mine = part.judgments.filter(rater=name)
         for column in (one for one in CONDITIONS if one in mine.columns):
@@ -192,32 +189,13 @@ def _configurations(part: Corpus, judged: pl.Series) -> Iterator[tuple[str, dict
                 yield from ((f"{name}, {value}", {"rater": name, column: value}) for value in values)
 
 
-def _said(conclusion: Conclusion, frame: pl.DataFrame) -> dict[str, Any]:
-    """What the conclusion would be from the row of a result."""
-    claim = conclusion.claims(frame)[0] if len(frame) == 1 else None
-    return {name: getattr(claim, name, None) for name in ("estimate", "low", "high", "verdict")}
-
-
-def _powered(conclusion: Conclusion, part: Corpus, name: str, pair: PairedEstimates, limit: float) -> dict[str, Any]:
-    """The powered estimate, its verdict, and how many more items people must judge for a risk below the limit."""
-    if "powered_by" not in find(conclusion.measure).options or pair.growth <= 1:
-        return {}
+def _said(conclusion: Conclusion, part: Corpus, **options: Any) -> dict[str, Any]:
+    """What the conclusion would be from these judgments; nothing where the measure says nothing of them."""
     try:
-        said = _said(conclusion, conclusion.result(part, powered_by=name).filter(judged_by="both"))
+        claim, _ = conclusion.claim(part, **options)
     except InputError:
         return {}
-    named = {"powered" if one == "estimate" else f"powered_{one}": value for one, value in said.items()}
-    return {**named, **pair.needed(said, limit)} if said["low"] is not None else {}
-
-
-def _accuracies(both: Corpus, blocks: Blocks) -> dict[str, Floats]:
-    """How often each model gives people's answer, by block."""
-    try:
-        rows = find("accuracy").function(both, by=["rater", BLOCK], metric="accuracy", ci="none", skill=False)
-    except InputError:
-        return {}
-    parts = rows.partition_by("rater", as_dict=True, maintain_order=True).items()
-    return {str(name): blocks.vector(dict(own.select(BLOCK, "estimate").iter_rows())) for (name,), own in parts}
+    return {name: getattr(claim, name) for name in ("estimate", "low", "high", "verdict")}
 
 
 def _most_accurate(
@@ -228,7 +206,7 @@ def _most_accurate(
     chosen, made = [], []
     for _ in range(SPLITS):
         half = rng.permutation(number) < number // 2
-        name = max(pairs, key=lambda one: float(np.nan_to_num(np.nanmean(accuracy[one][half]), nan=-1.0)))
+        name = max(accuracy, key=lambda one: float(np.nan_to_num(np.nanmean(accuracy[one][half]), nan=-1.0)))
         # Half of the blocks know half as much: the corpus is then so many times as large.
         growth = pairs[name].growth * number / max((~half).sum(), 1)
         held_out = PairedEstimates(pairs[name].estimates[~half], pairs[name].reference, growth)

@@ -2,7 +2,7 @@
 
 The first alternative of a decision is the one that was claimed. An alternative changes options of the measure or the
 part of the corpus, so that `vantage measure` reproduces every specification. What measures and corpora offer by
-themselves is listed in `OFFERED`.
+themselves is in `default_universe`.
 
 >>> whose = {"people": Alternative(), "bot": Alternative(where={"rater": ["bot"]})}
 >>> how = {"mean": Alternative(), "median": Alternative(options={"aggregate": "median"})}
@@ -13,7 +13,8 @@ themselves is listed in `OFFERED`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
@@ -24,10 +25,10 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, field_validator
 
-from vantage.corpora import Corpus, likely_sources
+from vantage.corpora import MODELS, Corpus, likely_sources
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
-from vantage.measures import find, parse_words
+from vantage.measures import convert, find
 from vantage.robust.conclusion import Conclusion, Where
 
 MOST: Final = 1000
@@ -42,6 +43,8 @@ MANY: Final = 12
 """A column with more values is not offered as a decision."""
 BLOCKS: Final = 5
 """How many blocks of raters are left out in turn."""
+FEW_PEOPLE: Final = 5
+"""With fewer people nobody is called careless."""
 TRIMMED: Final = 0.05
 """The share of people with the lowest and of those with the highest mean answers that trimming leaves out."""
 LONGEST: Final = 100
@@ -69,19 +72,19 @@ class Exclusion(BaseModel):
 Name: TypeAlias = Annotated[str, BeforeValidator(str)]
 Alternatives: TypeAlias = dict[Name, Annotated[Alternative, BeforeValidator(lambda one: {} if one is None else one)]]
 """Something that could have been decided otherwise, by the names of its alternatives; the first is what was claimed."""
+Offered: TypeAlias = tuple[str, str, Alternatives]
+"""A decision that a corpus or a measure offers: its name, that of the claimed alternative, and the others."""
 
 
 @dataclass(frozen=True)
 class Specification:
-    """One alternative of each decision, in the order of the decisions."""
+    """One alternative of each decision, in the order of the decisions, and what they come to together."""
 
     choices: tuple[str, ...]
+    changes: int
+    """How many decisions are decided otherwise than claimed."""
     options: Mapping[str, Any]
     where: Where
-
-    def changes(self, primary: Specification) -> int:
-        """How many decisions are decided otherwise."""
-        return sum(mine != theirs for mine, theirs in zip(self.choices, primary.choices, strict=True))
 
 
 class Universe(BaseModel):
@@ -113,20 +116,17 @@ class Universe(BaseModel):
 
     def varied(self, conclusion: Conclusion, corpus: Corpus, text: str) -> Universe:
         """The universe with one more decision, as `--vary` writes it: an option or a column, with values or without."""
-        name, _, listed = text.partition("=")
+        name, _, listed = (part.strip() for part in text.partition("="))
         measure, values = find(conclusion.measure), [one.strip() for one in listed.split(",") if one.strip()]
-        flag, option = name.strip().replace("_", "-"), name.strip().replace("-", "_")
-        if option in measure.options:
+        if (option := name.replace("-", "_")) in measure.options:
             choices = values or [str(one) for one in measure.choices.get(option) or () if one is not None]
             if not choices:
                 raise InputError(f"--vary {name} has no values", remedy=f"write --vary {name}=VALUE,VALUE")
-            verb, types = f"vantage measure {measure.name}", {flag: measure.types[option]}
-            typed = [parse_words([f"--{flag}={one}"], types, InputError, verb)[flag] for one in choices]
-            made = {one: Alternative(options={option: value}) for one, value in zip(choices, typed, strict=True)}
+            typed = partial(convert, hint=measure.types[option], flag=f"--vary {name}")
+            made = {one: Alternative(options={option: typed(one)}) for one in choices}
             claimed = str(conclusion.options.get(option, measure.options[option].default))
         else:
-            rest = {column: kept for column, kept in conclusion.where.items() if column != name}
-            there = corpus.filter(**rest) if rest else corpus
+            there = corpus.filter(**{column: kept for column, kept in conclusion.where.items() if column != name})
             known = values or [one for one in there.values_of(name) if one and "," not in one]
             made = {one: Alternative(where={name: [one]}) for one in known}
             claimed = ",".join(conclusion.where.get(name, ()))
@@ -146,33 +146,35 @@ class Universe(BaseModel):
         """
         names = [[*one] for one in self.choices.values()]
         sizes, rng = [len(one) for one in names], np.random.default_rng(seed)
-        if self.size <= ENUMERATED:
-            places = np.indices(sizes).reshape(len(sizes), self.size).T
-            places = rng.permutation(places) if self.size > most else places
-        else:
-            places = rng.integers(0, sizes, (ENUMERATED, len(sizes)))
         near = [one * k for size, one in zip(sizes, np.eye(len(sizes), dtype=int), strict=True) for k in range(size)]
+        drawn = rng.choice(self.size, min(self.size, ENUMERATED), replace=False)
+        places = np.transpose(np.unravel_index(drawn, [1, *sizes]))[:, 1:]
         kept: dict[tuple[int, ...], Specification] = {}
         excluded: Counter[str] = Counter()
         for place in dict.fromkeys(tuple(one.tolist()) for one in (*near, *places)):
             chosen = tuple(own[number] for own, number in zip(names, place, strict=True))
-            if any(place) and (reason := self._unreasonable(chosen)) is not None:
+            made = [own[name] for own, name in zip(self.choices.values(), chosen, strict=True)]
+            if any(place) and (reason := self._unreasonable(dict(zip(self.choices, chosen, strict=True)), made)):
                 excluded[reason] += 1
             elif len(kept) < most:
-                kept[place] = self._specification(chosen)
+                where: dict[str, list[str]] = {}
+                for column, values in (pair for one in made for pair in one.where.items()):
+                    # What is left out adds up.
+                    before = where.get(column, []) if column.endswith("!") else []
+                    where[column] = [*dict.fromkeys([*before, *values])]
+                options = {option: value for one in made for option, value in one.options.items()}
+                kept[place] = Specification(chosen, sum(map(bool, place)), options, where)
         return [kept[place] for place in sorted(kept)], excluded
 
-    def _unreasonable(self, chosen: tuple[str, ...]) -> str | None:
+    def _unreasonable(self, chosen: Mapping[str, str], made: Sequence[Alternative]) -> str | None:
         """Why alternatives do not go together, if so."""
-        made = [own[one] for own, one in zip(self.choices.values(), chosen, strict=True)]
         named = Counter(column for one in made for column in one.where)
         if any(not c.endswith("!") and (count > 1 or f"{c}!" in named) for c, count in named.items()):
             return SAME_COLUMN
-        by_name = dict(zip(self.choices, chosen, strict=True))
-        moved = [name for name, first in self._selecting.items() if by_name[name] != first]
+        moved = [name for name, first in self._selecting.items() if chosen[name] != first]
         if LEFT_OUT in moved and len(moved) > 1:
             return ONE_AT_A_TIME
-        rules = (one for one in self.exclude if all(by_name.get(name) in names for name, names in one.when.items()))
+        rules = (one for one in self.exclude if all(chosen[name] in names for name, names in one.when.items()))
         return next((one.because for one in rules), None)
 
     @cached_property
@@ -180,62 +182,107 @@ class Universe(BaseModel):
         """The decisions that choose among the judgments, and the first alternative of each."""
         return {name: next(iter(own)) for name, own in self.choices.items() if any(one.where for one in own.values())}
 
-    def _specification(self, chosen: tuple[str, ...]) -> Specification:
-        """The options and conditions of several alternatives together; what is left out adds up."""
-        options: dict[str, Any] = {}
-        where: dict[str, list[str]] = {}
-        for one in (own[name] for own, name in zip(self.choices.values(), chosen, strict=True)):
-            options |= one.options
-            for column, values in one.where.items():
-                before = where.get(column, []) if column.endswith("!") else []
-                where[column] = [*dict.fromkeys([*before, *values])]
-        return Specification(chosen, options, where)
-
-
-@dataclass(frozen=True)
-class Offer:
-    """What the functions in `OFFERED` look at: the claim, its part of the corpus, and the judgments that are used."""
-
-    conclusion: Conclusion
-    part: Corpus
-    judgments: pl.DataFrame
-
-    @property
-    def taken(self) -> set[str]:
-        """Columns that the claim itself compares or selects by."""
-        named = [self.conclusion.options.get(name) or () for name in ("between", "on", "sources", "by", "traits")]
-        listed = [[one] if isinstance(one, str) else one for one in named]
-        return {*self.conclusion.where, *(name for one in listed for name in one)}
-
-    @property
-    def people(self) -> pl.DataFrame:
-        """The answers that are used, where people gave them."""
-        mine = self.judgments.join(self.part.people().raters.select("rater"), on="rater", how="semi")
-        return mine.filter(pl.col("value").is_not_null())
-
-    @cached_property
-    def claimed(self) -> dict[str, str]:
-        """What the claim says of each option of its measure."""
-        known, given = find(self.conclusion.measure).options, self.conclusion.options
-        values = {name: given.get(name, one.default) for name, one in known.items()}
-        return {name: AS_CLAIMED if value is None else str(value) for name, value in values.items()}
-
-    def option(self, name: str, *values: str) -> Alternatives:
-        """Other values of an option; none where the measure does not have it."""
-        allowed = find(self.conclusion.measure).choices.get(name) or values
-        other = [one for one in values if name in self.claimed and one != self.claimed[name] and one in allowed]
-        return {one: Alternative(options={name: one}) for one in other}
-
 
 def default_universe(conclusion: Conclusion, corpus: Corpus) -> Universe:
     """The reasonable choices that a measure and a corpus offer by themselves."""
     part = conclusion.part(corpus)
-    offer = Offer(conclusion, part, conclusion.judgments(part))
-    made: dict[str, Alternatives] = {}
-    for name, (first, offered) in OFFERED.items():
-        if others := offered(offer):
-            made[name] = {first.format_map(offer.claimed): Alternative(), **others}
-    return Universe(choices=made)
+    judgments = conclusion.judgments(part)
+    offered = [
+        *_of_data(conclusion, part, judgments),
+        *_of_readings(judgments),
+        *_of_analysis(conclusion, part, judgments),
+        *_of_raters(conclusion, part, judgments),
+    ]
+    return Universe(choices={name: {first: Alternative(), **others} for name, first, others in offered if others})
+
+
+def _of_data(conclusion: Conclusion, part: Corpus, judgments: pl.DataFrame) -> Iterator[Offered]:
+    """Who judged, and under what circumstances, each alone; one source, group, rater or block of raters is left out."""
+    named = [conclusion.options.get(name) or () for name in ("between", "on", "sources", "by", "traits")]
+    taken = {*conclusion.where, *(one for given in named for one in ([given] if isinstance(given, str) else given))}
+    raters = judgments["rater"].unique().sort().to_list()
+    if not {"rater", "kind"} & taken and not conclusion.options.get("powered_by"):
+        others = [name for name in able_models(part, judgments) if name not in raters]
+        yield "whose", AS_CLAIMED, _each("rater", others)
+    for column in (*CONDITIONS, "sample", *OF_MODELS):
+        held = part.raters.filter(pl.col("rater").is_in(raters)) if column in OF_MODELS else judgments
+        if column in held.columns and column not in taken:
+            values = [one for one in held[column].cast(pl.String).drop_nulls().unique().sort() if one]
+            yield column, "all", _each(column, values) if len(values) > 1 else {}
+    design, groups = part.design, list[tuple[str, str, list[str]]]()
+    drawn = [] if design.groups is None else part.values_of(design.groups)
+    if design.sources is not None and 2 < len(values := part.values_of(design.sources)) <= 2 * MANY:
+        groups = [(f"without {one}", design.sources, [one]) for one in values]
+    if drawn:
+        groups += [(f"without {one}", str(design.groups), [one]) for one in drawn if 2 < len(drawn) <= 2 * MANY]
+    elif 2 < len(raters) <= BLOCKS and "rater" not in taken:
+        groups += [(f"without {one}", "rater", [one]) for one in raters]
+    elif len(raters) > BLOCKS:
+        groups += [(f"without raters {k + 1} of {BLOCKS}", "rater", raters[k::BLOCKS]) for k in range(BLOCKS)]
+    yield LEFT_OUT, "nothing", {name: how for one in groups for name, how in _without(*one).items()}
+
+
+def _of_readings(judgments: pl.DataFrame) -> Iterator[Offered]:
+    """Without what was read in one way, such as `line` or `clarified`, where most was read otherwise."""
+    if "rule" in judgments.columns:
+        rules = judgments.filter(pl.col("value").is_not_null())["rule"].cast(pl.String).fill_null("").to_frame()
+        ways = rules.group_by(way=pl.col("rule").str.extract("^[^:]*", 0)).agg(pl.len(), pl.col("rule").unique())
+        few = ways.filter(pl.col("way") != "", pl.col("len") * 2 <= len(rules)).sort("way").iter_rows()
+        made = [_without(f"{way} left out", "rule", own) for way, _, own in few]
+        yield "reading", "all", {name: how for one in made for name, how in one.items()}
+
+
+def _of_analysis(conclusion: Conclusion, part: Corpus, judgments: pl.DataFrame) -> Iterator[Offered]:
+    """Other options of the measure, and items of which somebody opted out or gave no answer left out."""
+    measure = find(conclusion.measure)
+    claimed = {name: conclusion.options.get(name, one.default) for name, one in measure.options.items()}
+
+    def option(name: str, *values: str) -> tuple[str, Alternatives]:
+        """The claimed value of an option, and others that it can have."""
+        allowed = (measure.choices.get(name) or values) if name in claimed else ()
+        others = [one for one in values if one in allowed and one != str(claimed[name])]
+        return str(claimed.get(name) or AS_CLAIMED), {one: Alternative(options={name: one}) for one in others}
+
+    yield "aggregation", *option("aggregate", "mean", "median")
+    scales = {part.question(name).scale for name in judgments["question"].unique()}
+    if len(scales) == 1 and (scale := scales.pop()).ordered and len(scale.codes) != 2:
+        level = conclusion.options.get("level") or scale.level
+        yield "level", *option("level", *(one for one in ("ordinal", "interval") if one != level))
+    yield "design", *option("ci", "items")
+    yield "unit", *option("sources", *likely_sources(part))
+    _, drawn = option("probability", *(one for one in ("probability",) if one in part.items.columns))
+    _, raked = option("weights", *(part.about.weights if conclusion.options.get("between") is None else ()))
+    unweighted = {"none": Alternative(options={"weights": None})} if conclusion.options.get("weights") else {}
+    yield "weights", AS_CLAIMED, {**unweighted, **drawn, **raked}
+    silent = judgments.filter(pl.col("value").is_null())["item"].unique().to_list()
+    few = silent if len(silent) * 2 <= judgments["item"].n_unique() else []
+    yield "opt-outs", "answers left out", _without("items without all answers", "item", few)
+
+
+def _of_raters(conclusion: Conclusion, part: Corpus, judgments: pl.DataFrame) -> Iterator[Offered]:
+    """Marked people let in; those who run against the others, never vary, or answer most extremely left out."""
+    people = judgments.join(part.people().raters, on="rater", how="semi").filter(pl.col("value").is_not_null())
+    made: Alternatives = {}
+    if len(part.included().raters) < len(part.raters) and not conclusion.options.get("include_excluded"):
+        made["excluded let in"] = Alternative(options={"include_excluded": True})
+    if people["rater"].n_unique() >= FEW_PEOPLE:
+        with suppress(InputError):
+            quality = find("rater-quality").function(people, by="question")
+            careless = quality.filter(pl.col("flags").list.len() > 0)["rater"].unique().to_list()
+            made |= _without("careless left out", "rater", careless)
+    yield "exclusions", AS_CLAIMED, made
+    means = people.group_by("rater").agg(pl.col("value").mean()).sort("value", "rater")["rater"]
+    cut = round(TRIMMED * len(means))
+    yield "trimming", "none", _without("extreme raters", "rater", [*means.head(cut), *means.tail(cut)])
+
+
+def able_models(part: Corpus, judgments: pl.DataFrame) -> list[str]:
+    """The models, personas and trained raters that answered the questions of at least half of these items."""
+    models = part.included().raters.filter(pl.col("kind").cast(pl.String).is_in(MODELS))
+    theirs = part.judgments.filter(pl.col("value").is_not_null()).join(models, on="rater", how="semi")
+    theirs = theirs.join(judgments.select("item", "question").unique(), on=["item", "question"], how="semi")
+    items = theirs.group_by("rater").agg(pl.col("item").n_unique())
+    return items.filter(2 * pl.col("item") >= judgments["item"].n_unique())["rater"].sort().to_list()
 
 
 def _without(name: str, column: str, ids: Sequence[str]) -> Alternatives:
@@ -249,122 +296,3 @@ def _each(column: str, values: Sequence[str]) -> Alternatives:
     """Each value of a column by itself; none where there are too many."""
     known = [one for one in values if one and "," not in one]
     return {one: Alternative(where={column: [one]}) for one in known if len(known) <= MANY}
-
-
-def _level(offer: Offer) -> Alternatives:
-    scales = {offer.part.question(name).scale for name in offer.judgments["question"].unique()}
-    if len(scales) != 1 or not (scale := scales.pop()).ordered or len(scale.codes) == 2:
-        return {}
-    claimed = offer.conclusion.options.get("level") or scale.level
-    return offer.option("level", *(one for one in ("ordinal", "interval") if one != claimed))
-
-
-def _weights(offer: Offer) -> Alternatives:
-    """The probabilities with which items were drawn, or the weights of raters that the corpus has."""
-    drawn = [one for one in ("probability",) if one in offer.part.items.columns]
-    raked = offer.part.about.weights if offer.conclusion.options.get("between") is None else ()
-    unweighted = {"none": Alternative(options={"weights": None})} if offer.conclusion.options.get("weights") else {}
-    return unweighted | offer.option("probability", *drawn) | offer.option("weights", *raked)
-
-
-def _exclusions(offer: Offer) -> Alternatives:
-    """Raters who were marked are let in; those who run against the others or never vary are left out."""
-    made: Alternatives = {}
-    marked = len(offer.part.included().raters) < len(offer.part.raters)
-    if marked and not offer.conclusion.options.get("include_excluded"):
-        made["excluded let in"] = Alternative(options={"include_excluded": True})
-    people = offer.people
-    if people["rater"].n_unique() < 5:
-        return made
-    try:
-        quality = find("rater-quality").function(people, by="question")
-    except InputError:
-        return made
-    careless = quality.filter(pl.col("flags").list.len() > 0)["rater"].unique().to_list()
-    return made | _without("careless left out", "rater", careless)
-
-
-def _trimming(offer: Offer) -> Alternatives:
-    """Without the people whose mean answers are the lowest and the highest."""
-    means = offer.people.group_by("rater").agg(pl.col("value").mean()).sort("value", "rater")["rater"]
-    cut = round(TRIMMED * len(means))
-    return _without("extreme raters", "rater", [*means.head(cut), *means.tail(cut)])
-
-
-def _opt_outs(offer: Offer) -> Alternatives:
-    """Without the items of which somebody opted out or gave no answer."""
-    silent = offer.judgments.filter(pl.col("value").is_null())["item"].unique().to_list()
-    few = len(silent) * 2 <= offer.judgments["item"].n_unique()
-    return _without("items without all answers", "item", silent if few else [])
-
-
-def _readings(offer: Offer) -> Alternatives:
-    """Without replies that were read after asking again, or from prose."""
-    if "rule" not in offer.judgments.columns:
-        return {}
-    rules = offer.judgments["rule"].cast(pl.String).drop_nulls().unique().sort().to_list()
-    clarified, prose = ([rule for rule in rules if rule.startswith(one)] for one in ("clarified:", "prose:"))
-    return _without("clarified left out", "rule", clarified) | _without("prose left out", "rule", prose)
-
-
-def _samples(offer: Offer) -> Alternatives:
-    numbers = offer.judgments["sample"].unique().sort().to_list()
-    several = len(numbers) > 1 and "sample" not in offer.taken
-    return {"first": Alternative(where={"sample": [str(numbers[0])]})} if several else {}
-
-
-def _condition(column: str, offer: Offer) -> Alternatives:
-    """Each value of a column of judgments, or of the raters who were claimed, by itself, beside all of them."""
-    mine = offer.part.raters.join(offer.judgments.select("rater").unique(), on="rater", how="semi")
-    held = mine if column in OF_MODELS else offer.judgments
-    if column not in held.columns or column in offer.taken:
-        return {}
-    values = [one for one in held[column].cast(pl.String).drop_nulls().unique().sort() if one]
-    return _each(column, values) if len(values) > 1 else {}
-
-
-def _whose(offer: Offer) -> Alternatives:
-    """Each model by itself, instead of those who were claimed; models must have judged as many items."""
-    if {"rater", "kind"} & offer.taken or offer.conclusion.options.get("powered_by"):
-        return {}
-    there, questions = offer.judgments["item"].n_unique(), offer.judgments["question"].unique()
-    models = offer.part.included().raters.filter(pl.col("kind").cast(pl.String) != "aggregate")
-    others = offer.part.judgments.filter(pl.col("question").is_in(questions.implode()), pl.col("value").is_not_null())
-    others = others.join(models, on="rater", how="semi").join(offer.judgments, on="rater", how="anti")
-    items = others.group_by("rater").agg(pl.col("item").n_unique().alias("items")).sort("rater")
-    return _each("rater", [name for name, count in items.iter_rows() if 2 * count >= there])
-
-
-def _left_out(offer: Offer) -> Alternatives:
-    """One source, one declared group of raters, one rater of a few, or one block of raters is left out in turn."""
-    design, raters = offer.part.design, offer.judgments["rater"].unique().sort().to_list()
-    sources, drawn = design.sources, None if design.groups is None else offer.part.values_of(design.groups)
-    groups = []
-    if sources is not None and 2 < len(values := offer.part.values_of(sources)) <= 2 * MANY:
-        groups = [(f"without {one}", sources, [one]) for one in values]
-    if drawn is not None:
-        groups += [(f"without {one}", str(design.groups), [one]) for one in drawn if 2 < len(drawn) <= 2 * MANY]
-    elif 2 < len(raters) <= BLOCKS and "rater" not in offer.taken:
-        groups += [(f"without {one}", "rater", [one]) for one in raters]
-    elif len(raters) > BLOCKS:
-        groups += [(f"without raters {k + 1} of {BLOCKS}", "rater", raters[k::BLOCKS]) for k in range(BLOCKS)]
-    return {name: how for one in groups for name, how in _without(*one).items()}
-
-
-OFFERED: Final[dict[str, tuple[str, Callable[[Offer], Alternatives]]]] = {
-    "whose": (AS_CLAIMED, _whose),
-    **{column: ("all", partial(_condition, column)) for column in (*CONDITIONS, *OF_MODELS)},
-    "reading": ("all", _readings),
-    "samples": ("all", _samples),
-    "aggregation": ("{aggregate}", lambda offer: offer.option("aggregate", "mean", "median")),
-    "level": ("{level}", _level),
-    "design": ("{ci}", lambda offer: offer.option("ci", "items")),
-    "unit": ("{sources}", lambda offer: offer.option("sources", *likely_sources(offer.part))),
-    "weights": (AS_CLAIMED, _weights),
-    "opt-outs": ("answers left out", _opt_outs),
-    "exclusions": (AS_CLAIMED, _exclusions),
-    "trimming": ("none", _trimming),
-    LEFT_OUT: ("nothing", _left_out),
-}
-"""What corpora and measures offer, in the order in which decisions are shown: the claimed alternative, named or by the
-value of an option, and the others."""

@@ -235,6 +235,14 @@ def test_a_joint_target_and_numbers_of_people_are_read(tmp_path: Path) -> None:
     assert again == pytest.approx(weighted(JOINT).raters["census"].to_numpy(), rel=1e-5)
 
 
+def test_a_target_that_a_spreadsheet_saved_is_read(tmp_path: Path) -> None:
+    text = "trait;value;share\r\ngender;f;52 %\r\ngender;m;48 %\r\n;;\r\n"
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert Target.read(tmp_path / "t.csv") == Target.of({"gender": GENDER})
+    with pytest.raises(InputError, match="there is no such file"):
+        Target.read(tmp_path / "u.csv")
+
+
 def test_what_has_no_meaning_with_weights_refuses() -> None:
     corpus = weighted()
     with pytest.raises(InputError, match="'unanimity' takes no weights of raters"):
@@ -296,6 +304,13 @@ def test_the_door_on_the_command_line(tmp_path: Path) -> None:
     made = run(app, ["corpora", "weight", str(tmp_path / "c"), "--to", str(tmp_path / "t.csv"), "--name", "census"])
     assert made.exit_code == 0, made.output
     assert "The weights stand for gender (f 52 %, m 48 %)." in made.output
+    named = ["corpora", "weight", str(tmp_path / "c"), "--to", str(tmp_path / "t.csv"), "--name", "near", "--bounds"]
+    assert run(app, [*named, "0.9,1.5"]).exit_code == 0
+    assert vantage.Corpus.read(tmp_path / "c").about.weights["near"].bounds == (0.9, 1.5)
+    for wrong, said in (("0.5", "the bounds 0.5 do not hold 1"), ("low,3", "takes a number, not 'low'")):
+        refused = run(app, [*named, wrong])
+        assert isinstance(refused.exception, InputError | SystemExit), refused
+        assert said in str(refused.exception) + refused.output
     shown = run(app, ["measure", "prevalence", str(tmp_path / "c"), "--weights", "census", "--json"])
     assert json.loads(shown.stdout)[0]["estimate"] == pytest.approx(R["one_margin"]["mean"], rel=1e-8)
     assert vantage.Corpus.read(tmp_path / "c").about.weights["census"].raters == 60

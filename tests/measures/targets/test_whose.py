@@ -72,6 +72,10 @@ def test_few_people_are_never_shown() -> None:
     rows = whose_label(table, traits="home", permutations=9)
     assert rows["target"].to_list() == ["home: town"]
     assert "groups of fewer than 5 people are not shown (1)" in rows["reason"][0]
+    country = {"home": {"country": 1.0, "town": 0.0}}
+    named = whose_label(table, target=country, permutations=9)
+    assert named["target"].to_list() == ["home: town"]
+    assert "not shown (2)" in named["reason"][0]
     _, table = planted(2, people=(20, 6), items=10)
     thin = table.filter((pl.col("home") == "town") | (pl.col("item") > 0) | (pl.col("rater") == 20))
     shown = whose_label(thin, traits="home", per="item", permutations=9).filter(target="home: country")

@@ -107,11 +107,6 @@ class CellModel:
         named = [str(k[0]) for k in factors["item"].names]
         return cls(named, traits, factors, full, _spreads(fitted, rng), single, seed, notes)
 
-    @property
-    def rater_spread(self) -> float:
-        """The standard deviation of raters within cells."""
-        return float(self.fit.theta[list(self.factors).index("rater")])
-
     def _places(self, cells: Sequence[Cell]) -> dict[str, Ints]:
         """Of every factor but raters, the level that each item and cell has; −1, −2 … where no answer has it."""
         places = {}
@@ -141,7 +136,8 @@ class CellModel:
         places = self._places(cells)
         modes = {name: mode for name, (mode, _) in zip(self.factors, self.fit.effects, strict=True)}
         effects = {name: np.append(modes[name], np.zeros(_unseen(place))) for name, place in places.items()}
-        return _answers(self._predictor(effects, places), self.fit.thresholds, self.rater_spread, NODES)
+        of_raters = float(self.fit.theta[list(self.factors).index("rater")])
+        return _answers(self._predictor(effects, places), self.fit.thresholds, of_raters, NODES)
 
     def draws(self, cells: Sequence[Cell], weight: Floats) -> Floats:
         """Draws × items × answers × columns of `weight`, of the sums over cells (it is items × cells × columns)."""

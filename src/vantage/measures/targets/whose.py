@@ -6,7 +6,7 @@ dealt out anew among the raters, which says how many would change by chance (a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final, Literal, TypeAlias
@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vantage.corpora import PEOPLE, Raking, as_text, effective
+from vantage.corpora import PEOPLE, Raking, Target, as_text, effective
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.multiplicity import adjusted, dealt_anew, share_beyond
@@ -30,6 +30,7 @@ Per: TypeAlias = Literal["target", "item", "model"]
 ENOUGH: Final = 5
 """A group of fewer people is never shown: its answers could be told to be a person's."""
 SEEN: Final = 0.05
+TRACE: Final = 1e-6
 AT_ONCE: Final = 2**23
 """How many shares are held at a time."""
 
@@ -90,7 +91,7 @@ def whose_label(
     data: Judgments,
     *,
     by: By = (),
-    target: str | None = None,
+    target: str | Target | Mapping[Any, Any] | None = None,
     traits: By = (),
     per: Per = "target",
     permutations: int = 1000,
@@ -171,22 +172,21 @@ class _Tally:
             people, others = answered.filter(person), answered.filter(~person)
         raters = people.unique("rater", maintain_order=True).rename({c: t for t, c in columns.items()})
         unit_of = {unit: k for k, unit in enumerate(people["item"].cast(pl.String).unique().sort())}
-        codes, hidden = np.unique(people["value"].to_numpy()), 0
-        targets = {} if named is None else {named[0]: Raking.of(raters, named[1]).weights(np.ones(len(raters)))}
-        for trait in traits:
-            values = as_text(raters[trait])
+        codes = np.unique(people["value"].to_numpy())
+        known = {} if named is None else {named[0]: Raking.of(raters, named[1]).weights(np.ones(len(raters)))}
+        for trait, values in ((trait, as_text(raters[trait])) for trait in traits if raters[trait].n_unique() > 1):
             for value in values.drop_nulls().unique().sort():
-                weight = (values == value).fill_null(value=False).to_numpy().astype(np.float64)
-                hidden += weight.sum() < ENOUGH
-                if ENOUGH <= weight.sum() < len(raters):
-                    targets[f"{trait}: {value}"] = weight
+                known[f"{trait}: {value}"] = (values == value).fill_null(value=False).to_numpy().astype(np.float64)
+        # Raking leaves a trace of a weight to people of whom the target has none.
+        known = {name: np.where(weight > TRACE, weight, 0.0) for name, weight in known.items()}
+        targets = {name: weight for name, weight in known.items() if np.count_nonzero(weight) >= ENOUGH}
         models = {
             str(model): _matrix(of_model, unit_of, codes, {model: 0})
             for (model,), of_model in others.partition_by("rater", as_dict=True, maintain_order=True).items()
         }
         given = _matrix(people, unit_of, codes, {rater: k for k, rater in enumerate(raters["rater"])})
         drawn = None if groups is None else groups.codes(raters["rater"])
-        return cls(list(unit_of), codes, given, targets, int(hidden), models, traits, drawn, *how)
+        return cls(list(unit_of), codes, given, targets, len(known) - len(targets), models, traits, drawn, *how)
 
     def shares(self, weight: Floats) -> Floats:
         """Units × answers × columns of weights; not a number where nobody of the target answered."""
