@@ -195,7 +195,8 @@ def test_scales_of_traits_are_known_where_models_answered_too() -> None:
 
 
 def test_a_joint_test_deals_whole_groups() -> None:
-    blocks = Blocks.of(corpus(0, 40, groups="team"), "age", 0)
+    drawn = corpus(0, 40, groups="team")
+    blocks = Blocks.of(drawn, drawn.judgments, "age", 0)
     assert blocks.unit == "groups"
     assert blocks.corpus.raters.group_by("team").agg(pl.col(BLOCK).n_unique())[BLOCK].max() == 1
 

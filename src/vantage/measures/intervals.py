@@ -141,7 +141,7 @@ class IntervalOptions(TypedDict, total=False):
     """
 
     ci: Over
-    sources: str | None
+    sources: ItemSources | str | None
     resamples: int
     confidence: float
     seed: int

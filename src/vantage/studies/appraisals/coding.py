@@ -125,7 +125,8 @@ def _sums(one: Floats, two: Floats) -> Floats:
 
 def _pearson(sums: Floats) -> Floats:
     """Correlations from sums side by side: how many, of each side, of their squares, and of their product."""
-    return pearson_of_sums(*np.split(sums, 6, axis=1), least=(_LEAST, _LEAST))
+    n, x, y, xx, yy, xy = np.split(sums, 6, axis=1)
+    return pearson_of_sums(n, x, y, xx, yy, xy, least=(_LEAST, _LEAST))
 
 
 def kappa(one: Floats, two: Floats, kind: Literal["randolph", "fleiss"]) -> Weighted:
