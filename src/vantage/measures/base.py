@@ -133,6 +133,7 @@ TYPES: Final = {
     "IntervalOptions": IntervalOptions,
     "WeightedIntervalOptions": WeightedIntervalOptions,
     "Weighting": Weighting,
+    "ItemSources": ItemSources,
 }
 """The types of the options that `@measure` writes into signatures."""
 
