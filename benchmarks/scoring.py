@@ -273,7 +273,7 @@ def rounding(folder: Path, device: str, count: int) -> None:
         scores: dict[str, Any] = {}
         for name in ("twice the precision", "apart", "joined", "joined, rows alone"):
             exact = name == "twice the precision"
-            model = load_model(f"hf:{folder}", device=device)
+            model: Any = load_model(f"hf:{folder}", device=device)
             model._net = model._net.to(finer if exact else dtype)
             model.score(*CASES["1 to 5, long"](8))
             if name != "apart":
