@@ -50,30 +50,23 @@ def restore(file: Path, address: str) -> str:
     with closing(SqlDatabase(str(file), read_only=True)) as source, closing(SqlDatabase(address)) as target:
         source.open(require_current)
         study = str(json.loads(source.read(lambda c: read_setting(c, "study")) or "{}").get("id"))
-        rows = source.read(_private_rows)
+
+        def copy_private(connection: Connection) -> None:
+            source.snapshot(lambda c: _copy(c, connection, KEPT))
 
         def fill(connection: Connection) -> None:
             source.snapshot(lambda c: _copy(c, connection, METADATA.sorted_tables, "schema"))
             if target.sqlite:
-                place = private.create_private(study, rows)
+                place = private.create_private(study, copy_private)
             else:
                 place = private.HERE
-                private.fill_private(connection, rows)
+                private.fill_private(connection, copy_private)
             write_setting(connection, "private", place)
             record(connection, "restored")
 
         if not target.start(fill):
             raise InputError("The database already holds a study", file=target.name, remedy="choose another database")
     return study
-
-
-def _private_rows(connection: Connection) -> private.Rows:
-    """The rows of the private tables; new numbers are given where they are stored."""
-    return [
-        (table, {name: value for name, value in row.items() if name != "id"})
-        for table in KEPT
-        for row in connection.execute(select(table)).mappings()
-    ]
 
 
 def _copy(source: Connection, target: Connection, tables: Iterable[Table], without: str = "") -> None:

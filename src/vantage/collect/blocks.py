@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import polars as pl
 
+from vantage.collect.assignment import ArmAllocation
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_document import (
     AttentionPart,
@@ -177,6 +178,11 @@ class Block:
     def gold(self) -> Mapping[str, GoldItemPart]:
         """The gold items by their id."""
         return {part.item: part for part in self.gold_plan.items} if self.gold_plan else {}
+
+    def allocation(self, arm: int, rows: Sequence[int]) -> ArmAllocation:
+        """The seats of one of the block's arms, for the rows of its items."""
+        share, extra = (self.double.share, self.double.raters - self.raters) if self.double else (0.0, 0)
+        return ArmAllocation(rows, self.raters, self.seed, arm, share, extra, self.fixed)
 
     def rows(self, corpus: Corpus, apart: Collection[str]) -> Sequence[int]:
         """The rows of the block's items, ascending: all but those kept apart, or what its selection leaves."""

@@ -319,9 +319,7 @@ def people_by_block(
 def _ratings(block: Block, size: int) -> int:
     if block.repeats is not None:
         return 0
-    double = block.double
-    more = ceil(double.share * size - 1e-9) * (double.raters - block.raters) if double else 0
-    return (size * block.raters + more) * len(block.arms)
+    return sum(block.allocation(arm, range(size)).count for arm in block.arms)
 
 
 def training_items(plan: StudyDocument) -> Iterator[tuple[str, Loc]]:

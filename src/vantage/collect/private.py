@@ -18,15 +18,15 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
-from sqlalchemy import Column, Connection, Float, Index, Integer, Table, Text, UniqueConstraint, func, select, true
+from sqlalchemy import Column, Connection, Float, Index, Integer, Text, UniqueConstraint, func, select, true
 
-from vantage.collect.sql import SqlDatabase
+from vantage.collect.sql import Job, SqlDatabase
 from vantage.collect.tables import Tables, filled, keep_out_of_statistics, read_setting, write_setting
 from vantage.errors import InputError
 
@@ -167,18 +167,17 @@ class PrivateStore:
             self._own.close()
 
 
-Rows = Sequence[tuple[Table, dict[str, Any]]]
-
-
-def fill_private(connection: Connection, old: Rows = ()) -> None:
-    """Creates the tables, and a new key or the rows of another store."""
+def fill_private(connection: Connection, copy: Job[None] | None = None) -> None:
+    """Creates the tables, and a new key or what is copied from another store."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263514902)")
     PRIVATE.create_all(connection)
     keep_out_of_statistics(connection, [identities.c.external, identities.c.links])
     if read_setting(connection, "secret", secrets_table) is None:
-        for table, row in old or [(secrets_table, {"key": "secret", "value": new_secret()})]:
-            connection.execute(table.insert(), row)
+        if copy is not None:
+            copy(connection)
+        else:
+            write_setting(connection, "secret", new_secret(), secrets_table)
 
 
 def key_of(address: str) -> str:
@@ -189,13 +188,13 @@ def key_of(address: str) -> str:
     raise InputError("This database has no study", file=address, remedy="correct people_of in the study file")
 
 
-def create_private(study: str, rows: Rows) -> str:
-    """A new private file with the rows of another one; its name."""
+def create_private(study: str, copy: Job[None]) -> str:
+    """A new private file with what is copied from another one; its name."""
     name = _name(study)
     file = state_folder() / f"{name}.sqlite"
     _make(file, new=True)
     with closing(SqlDatabase(str(file))) as store:
-        store.open(lambda connection: fill_private(connection, rows))
+        store.open(lambda connection: fill_private(connection, copy))
     return name
 
 

@@ -136,19 +136,7 @@ def rows_of(study: AnnotationStudy) -> dict[str, Sequence[int]]:
 
 def allocations(study: AnnotationStudy, rows: Mapping[str, Sequence[int]]) -> list[ArmAllocation]:
     """The allocation of every arm: each condition with each set of questions of each block."""
-    return [
-        ArmAllocation(
-            rows=rows.get(block.id, ()),
-            raters=block.raters,
-            seed=block.seed,
-            arm=arm,
-            share=block.double.share if block.double else 0.0,
-            extra=block.double.raters - block.raters if block.double else 0,
-            fixed=block.fixed,
-        )
-        for block in study.blocks
-        for arm in block.arms
-    ]
+    return [block.allocation(arm, rows.get(block.id, ())) for block in study.blocks for arm in block.arms]
 
 
 def seats(study: AnnotationStudy, arms: Sequence[ArmAllocation]) -> list[int]:

@@ -156,13 +156,9 @@ def _number(text: str, otherwise: float | None) -> Any:
         return otherwise
 
 
-def _several(questions: Sequence[Question]) -> Iterator[tuple[int, tuple[Question, ...]]]:
+def _several(questions: Sequence[Question]) -> list[tuple[int, Sequence[Question]]]:
     """The questions about options that may apply together, with the number of their first input."""
-    index = 0
-    for group in grouped(questions):
-        if group[0].whole is not None and len(group) > 1:
-            yield index, group
-        index += len(group)
+    return [(first, questions[first : first + len(parts)]) for first, _, parts in drawn(questions) if parts]
 
 
 def _applying(group: Sequence[Question], chosen: Sequence[str | None], alone: str) -> dict[str, QuestionAnswer]:
