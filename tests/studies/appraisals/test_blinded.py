@@ -82,7 +82,8 @@ def test_a_planted_preference_is_found_when_judgments_come_back(release: Path, t
     other = frames["evaluation-differences"].filter(source="alpaca-13B", criterion="factuality").row(0, named=True)
     assert other["low"] < 0 < other["high"]
     shown = frames["posts-divided"]
-    assert shown["apart"].to_list() == sorted(shown["apart"].to_list(), reverse=True)
+    for _, part in shown.group_by("question", maintain_order=True):
+        assert part["disagreement"].to_list() == sorted(part["disagreement"], reverse=True)
     assert shown["reasons"].str.contains("The narrator").all()
 
 
