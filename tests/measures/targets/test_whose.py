@@ -13,9 +13,10 @@ from tests.cli.conftest import Vantage
 from tests.measures.targets.designs import sample
 from tests.measures.targets.test_population import planted
 from tests.measures.targets.test_weights import TARGET, corpus_of
+from tests.often import times
 from vantage import Corpus
 from vantage.errors import InputError
-from vantage.measures import soft_labels, whose_label
+from vantage.measures import prevalence, soft_labels, whose_label
 
 
 def brute(table: pl.DataFrame, group: str) -> int:
@@ -51,6 +52,27 @@ def test_without_differences_no_more_labels_change_than_by_chance() -> None:
         said += int(whose_label(table, traits="home", per="item", permutations=99, seed=seed)["depends"].any())
     assert np.mean(np.array(p) <= 0.05) <= 0.13
     assert said <= 5
+
+
+@pytest.mark.slow
+def test_without_differences_weights_change_nothing_beyond_noise() -> None:
+    """One in eleven counts half: what docs/population.md says of 100 corpora."""
+    target, (flipped, depends, moved) = {"home": {"town": 0.5, "country": 0.5}}, ([], [], [])
+    rounds = times(100, 15)
+    for seed in range(rounds):
+        _, table = planted(300 + seed, people=(60, 6), items=30, delta=0.0)
+        # Groups answer alike, item by item: homes are dealt out anew.
+        homes = pl.Series(np.random.default_rng(seed).permutation(["country"] * 6 + ["town"] * 60))
+        table = table.with_columns(home=homes.gather(table["rater"]))
+        labels = whose_label(table, target=target, permutations=199, seed=seed)
+        flipped.append(labels["p_adjusted"].min() <= 0.05)
+        items = whose_label(table, target=target, per="item", permutations=199, seed=seed)
+        depends.append(bool(items["depends"].any()))
+        share = pl.when(home="town").then(0.5 / 60).otherwise(0.5 / 6)
+        raw, far = (prevalence(table.with_columns(w=share), ci="raters", value=1, weights=w) for w in (None, "w"))
+        moved.append(not far["low"][0] <= raw["estimate"][0] <= far["high"][0])
+    assert max(np.mean(flipped), np.mean(depends)) <= (0.05 if rounds >= 100 else 0.2)
+    assert np.mean(moved) <= (0.1 if rounds >= 100 else 0.25)
 
 
 def test_a_target_weights_raters_and_items_have_its_shares() -> None:
