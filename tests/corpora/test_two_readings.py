@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from vantage.cli.description import preview_lines
 from vantage.corpora.orders import known_order
 from vantage.corpora.preview import preview
 from vantage.corpora.readers.aggregates import names_of_totals
@@ -183,6 +184,18 @@ def test_of_few_items_a_person_who_agrees_with_all_others_may_be_one() -> None:
     }
     seen = preview(pl.DataFrame({"item": list("abcde"), **people}), columns="rater")
     assert [reading["why"] for reading in seen["readings"]] == ["fay is an aggregate", "fay is a person"]
+
+
+def test_several_readings_of_many_rows_are_tried_on_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vantage.corpora.preview.WHOLE", 300)
+    monkeypatch.setattr("vantage.corpora.readers.column_facts.SAMPLE", 100)
+    draw = drawn("many")
+    table = pl.DataFrame([{"c1": f"z{n:03}", **{f"c{c}": draw.randint(1, 5) for c in (2, 3, 4)}} for n in range(400)])
+    seen = preview(table)
+    assert (seen["rows"], seen["tried"]) == (400, 200)
+    assert sorted(reading["judgments"] for reading in seen["readings"]) == [600, 600]
+    assert "Each was tried on 200 of 400 rows." in preview_lines(seen)
+    assert preview(table.head(300))["tried"] is None
 
 
 @pytest.mark.parametrize(

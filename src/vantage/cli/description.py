@@ -71,6 +71,8 @@ def preview_lines(facts: dict[str, Any]) -> Iterator[str]:
     elif facts["readings"]:
         ways = len(facts["readings"])
         yield f"It can be read in {WAYS.get(ways, ways)} ways: {facts['doubt']}."
+        if facts["tried"]:
+            yield f"Each was tried on {show(facts['tried'])} of {show(facts['rows'])} rows."
         for reading in facts["readings"]:
             yield f"\n{reading['why']}:"
             yield from _reading_lines(reading, short=ways > 2)

@@ -8,14 +8,14 @@ that only the user can change. Where two readings are possible it shows what eac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.column_facts import ColumnFacts
+from vantage.corpora.readers.column_facts import ColumnFacts, sample
 from vantage.corpora.readers.columns import fitting
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.files import open_rows
@@ -27,6 +27,8 @@ from vantage.scales import show_code
 
 SETTLED: Final = 12
 """After so many doubts the preview gives up."""
+WHOLE: Final = 100_000
+"""Of more rows than this, several readings are tried on some."""
 MOST_READINGS: Final = 6
 """Where more are possible the preview names the doubts only."""
 OPENING: Final = ("encoding", "separator", "quotes", "sheet")
@@ -120,10 +122,14 @@ def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], li
     if rows is None or shape is None:
         return _facts(path, None, None, [first], first.problem), []
     opened = first.doubts or []
+    several = len(shape.readings) > 1
+    # Each takes as long as an import; of several the user chooses one, which is read whole.
+    part = sample(rows) if several and (_rows(rows) or 0) > WHOLE else None
+    read_from = replace(rows, lazy=part.lazy(), streamed=False) if part is not None else rows
     tried = [
-        Attempt(
-            {**r.options, **first.options, **_joined(r.options, first.options)}, r.why if shape.readings[1:] else ""
-        ).read(rows)
+        Attempt({**r.options, **first.options, **_joined(r.options, first.options)}, r.why if several else "").read(
+            read_from
+        )
         for r in shape.readings
     ]
     if not tried:
@@ -132,7 +138,7 @@ def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], li
             plain = Attempt(first.options, problem=f"{path or 'frame'}: {shape.doubt}.")
         tried = [plain]
     for attempt in tried:  # which grows
-        tried += [other.read(rows) for other in attempt.others if len(tried) <= MOST_READINGS]
+        tried += [other.read(read_from) for other in attempt.others if len(tried) <= MOST_READINGS]
     undecided = dict.fromkeys(filter(None, (shape.doubt, *(what for one in tried for what in one.undecided))))
     for attempt in tried:
         attempt.doubts = [*opened, *(attempt.doubts or ())]
@@ -145,7 +151,8 @@ def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], li
         good, why = tried, "; also, ".join(undecided)
     if not good:
         return _facts(path, rows, shape, tried[:1], tried[0].problem), []
-    return _facts(path, rows, shape, good, None, why), good
+    seen = _facts(path, rows, shape, good, None, why)
+    return seen if part is None else {**seen, "tried": len(part)}, good
 
 
 def _chosen(options: Mapping[str, Any]) -> str:
@@ -186,6 +193,7 @@ def _facts(
     return {
         "file": str(path or "frame"),
         "rows": _rows(rows),
+        "tried": None,
         "columns": [_column(fact, first.options, held) for fact in columns.values()],
         **reading_facts(first),
         "doubts": first.doubts or [],
