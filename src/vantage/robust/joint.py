@@ -19,6 +19,7 @@ from vantage.corpora import Corpus
 
 BLOCK: Final = "robust_block"
 """The column of items or raters that says to which block they belong."""
+DRAWN: Final = "__drawn"
 MOST_BLOCKS: Final = 20
 FEWEST_BLOCKS: Final = 6
 """Fewer blocks have too few signs for a p value below .05."""
@@ -35,7 +36,7 @@ class Blocks:
 
     corpus: Corpus
     unit: str
-    """What was dealt: items, sources or raters."""
+    """What was dealt: items, sources, raters or groups of them."""
     number: int
     """How many blocks there are; 0 where units are too few."""
 
@@ -52,13 +53,15 @@ class Blocks:
         raters = between is not None and between in corpus.raters.columns and between not in corpus.items.columns
         together = corpus.design.groups if raters else corpus.design.sources
         key, table = ("rater", corpus.raters) if raters else ("item", corpus.items)
-        column, unit = (together, "groups" if raters else "sources") if together else (key, f"{key}s")
-        table = table.filter(pl.col(key).is_in(corpus.judgments[key].unique().implode()))
-        apart = between in table.columns and table.group_by(column).agg(pl.col(str(between)).n_unique())[between].max()
+        unit = f"{key}s" if together is None else "groups" if raters else "sources"
+        # What has no source or group was drawn by itself.
+        drawn = pl.coalesce(pl.col(together or key).cast(pl.String), pl.col(key)).alias(DRAWN)
+        table = table.filter(pl.col(key).is_in(corpus.judgments[key].unique().implode())).with_columns(drawn)
+        apart = between in table.columns and table.group_by(DRAWN).agg(pl.col(str(between)).n_unique())[between].max()
         strata = [str(between)] if apart == 1 else []
         mine = (corpus.judgments if own is None else own)[key].unique()
-        claimed = pl.col(key).is_in(mine.implode()).any().over(column).alias("__claimed")
-        units = table.with_columns(claimed).select(column, *strata, "__claimed").unique().sort(column, *strata)
+        claimed = pl.col(key).is_in(mine.implode()).any().over(DRAWN).alias("__claimed")
+        units = table.with_columns(claimed).select(DRAWN, *strata, "__claimed").unique().sort(DRAWN, *strata)
         enough = units.filter("__claimed")
         sizes = enough.group_by(strata).len()["len"].to_list() if strata else [len(enough)]
         number = min(MOST_BLOCKS, min(sizes, default=0) // (1 if together else EACH))
@@ -66,8 +69,9 @@ class Blocks:
             return cls(held, unit, 0)
         shuffled = units[np.random.default_rng(seed).permutation(len(units)).tolist()]
         shuffled = shuffled.sort("__claimed", *strata, maintain_order=True, descending=[True, *(False for _ in strata)])
-        dealt = shuffled.select(column, (pl.int_range(pl.len()) % number).alias(BLOCK))
-        table = (held.raters if raters else held.items).join(dealt, on=column, how="left", maintain_order="left")
+        dealt = shuffled.select(DRAWN, (pl.int_range(pl.len()) % number).alias(BLOCK))
+        whole = (held.raters if raters else held.items).with_columns(drawn)
+        table = whole.join(dealt, on=DRAWN, how="left", maintain_order="left").drop(DRAWN)
         items, people = (held.items, table) if raters else (table, held.raters)
         return cls(Corpus(items, people, held.judgments, held.instruments, held.about), unit, number)
 
