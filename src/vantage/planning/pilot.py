@@ -162,8 +162,11 @@ class Pilot:
 
         Where items come from sources and raters from groups it is over these.
         """
-        known = alpha(self.answers, level=self.level, ci="items", sources=self.sources, kinds="all")
-        row = known.row(0, named=True)
+        frame, sources = self.answers, None
+        if self.sources is not None:
+            frame = frame.with_columns(__source=pl.Series(self.sources.codes(frame["item"])))
+            sources = "__source"
+        row = alpha(frame, level=self.level, ci="items", sources=sources, kinds="all").row(0, named=True)
         if row["low"] is None:
             raise InputError(f"alpha is not known: {row['reason']}", remedy="take a larger pilot")
         over_items = ((row["high"] - row["low"]) / (2 * float(ndtri(0.975)))) ** 2
