@@ -150,7 +150,7 @@ def latent_relations(analysis: Analysis) -> pl.DataFrame:
         asked = pl.concat([of[first]["who"], of[second]["who"]]).unique().to_list()
         row = {"first": first, "second": second, **_with_interval(products, asked, items, analysis.seed)}
         both = products[0].means()
-        plain = coefficient(*both.T, "pearson") if len(both) > 1 else None
+        plain = coefficient(both[:, 0], both[:, 1], "pearson") if len(both) > 1 else None
         rows.append({**row, "plain": plain, "items": len(both), "raters": len(asked)})
     return there(pl.DataFrame(rows, infer_schema_length=None))
 
