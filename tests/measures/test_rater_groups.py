@@ -199,6 +199,11 @@ def test_a_joint_test_deals_whole_groups() -> None:
     blocks = Blocks.of(drawn, drawn.judgments, "age", 0)
     assert blocks.unit == "groups"
     assert blocks.corpus.raters.group_by("team").agg(pl.col(BLOCK).n_unique())[BLOCK].max() == 1
+    known = corpus(0, 40)
+    own = pl.when(pl.col("rater") > "r50").then("team").otherwise(None).alias("team")
+    alone = Corpus(known.items, known.raters.with_columns(own), known.judgments, known.instruments, known.about)
+    alone = alone.with_design(groups="team")
+    assert Blocks.of(alone, alone.judgments, "age", 0).corpus.raters[BLOCK].null_count() == 0
 
 
 def with_a_model(**design: str) -> Corpus:

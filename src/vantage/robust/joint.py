@@ -18,6 +18,7 @@ from vantage.corpora import Corpus
 
 BLOCK: Final = "robust_block"
 """The column of items or raters that says to which block they belong."""
+DRAWN: Final = "__drawn"
 MOST_BLOCKS: Final = 20
 FEWEST_BLOCKS: Final = 6
 """Fewer blocks have too few signs for a p value below .05."""
@@ -47,11 +48,14 @@ class Blocks:
         raters = between is not None and between in corpus.raters.columns and between not in corpus.items.columns
         together = corpus.design.groups if raters else corpus.design.sources
         key, table = ("rater", corpus.raters) if raters else ("item", corpus.items)
-        column, unit = (together, "groups" if raters else "sources") if together else (key, f"{key}s")
-        claimed = pl.col(key).is_in(used[key].unique().implode()).any().over(column).alias("__claimed")
-        apart = between in table.columns and table.group_by(column).agg(pl.col(str(between)).n_unique())[between].max()
+        unit = f"{key}s" if together is None else "groups" if raters else "sources"
+        # What has no source or group was drawn by itself.
+        drawn = pl.coalesce(pl.col(together or key).cast(pl.String), pl.col(key)).alias(DRAWN)
+        table = table.with_columns(drawn)
+        claimed = pl.col(key).is_in(used[key].unique().implode()).any().over(DRAWN).alias("__claimed")
+        apart = between in table.columns and table.group_by(DRAWN).agg(pl.col(str(between)).n_unique())[between].max()
         strata = [str(between)] if apart == 1 else []
-        units = table.select(column, *strata, claimed).unique().sort(~pl.col("__claimed"), column, *strata)
+        units = table.select(DRAWN, *strata, claimed).unique().sort(~pl.col("__claimed"), DRAWN, *strata)
         enough = units.filter("__claimed")
         sizes = enough.group_by(strata).len()["len"].to_list() if strata else [len(enough)]
         number = min(MOST_BLOCKS, min(sizes, default=0) // (1 if together else EACH))
@@ -60,8 +64,8 @@ class Blocks:
         rng, n = np.random.default_rng(seed), len(enough)
         order = [*rng.permutation(n).tolist(), *(n + rng.permutation(len(units) - n)).tolist()]
         shuffled = units[order].sort(~pl.col("__claimed"), *strata, maintain_order=True)
-        dealt = shuffled.select(column, (pl.int_range(pl.len()) % number).alias(BLOCK))
-        table = table.join(dealt, on=column, how="left", maintain_order="left")
+        dealt = shuffled.select(DRAWN, (pl.int_range(pl.len()) % number).alias(BLOCK))
+        table = table.join(dealt, on=DRAWN, how="left", maintain_order="left").drop(DRAWN)
         items, people = (corpus.items, table) if raters else (table, corpus.raters)
         return cls(Corpus(items, people, corpus.judgments, corpus.instruments, corpus.about), unit, number)
 

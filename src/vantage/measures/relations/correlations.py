@@ -116,7 +116,7 @@ def p_value(x: Floats, y: Floats, method: Correlation, independent: float | None
     return max(float(2 * stdtr(n - 2, -abs(t))), orders if method == "spearman" else 0.0)
 
 
-def pearson_of_sums(n: Any, x: Any, y: Any, xx: Any, yy: Any, xy: Any, least: tuple[Any, Any] = (0, 0)) -> Floats:
+def pearson_of_sums(n: Any, x: Any, y: Any, xx: Any, yy: Any, xy: Any, *, least: tuple[Any, Any] = (0, 0)) -> Floats:
     """Pearson's r (1896) from the number of pairs, and sums of each side, of their squares and of their products.
 
     NaN where the squares of one side, around its mean, add up to no more than `least`.
@@ -153,7 +153,7 @@ def pearson_rows(
             second = second - (np.einsum("ij,ij->i", weight, np.broadcast_to(second, weight.shape)) / n)[:, None]
         left, right = weight * first, weight * second
     xx, yy, xy = (np.einsum("ij,ij->i", *sides) for sides in ((left, first), (right, second), (left, second)))
-    return pearson_of_sums(n, 0.0, 0.0, xx, yy, xy, (n * negligible[0], n * negligible[1]))
+    return pearson_of_sums(n, 0.0, 0.0, xx, yy, xy, least=(n * negligible[0], n * negligible[1]))
 
 
 def rounding_error(value: Floats) -> float:
