@@ -109,9 +109,9 @@ def test_an_option_alone_is_read_once_and_prose_for_each_item(
     raters = pl.DataFrame({"rater": list(said), "kind": ["model", "model"]})
     recorded = Corpus(items, raters, judged, Instrument.load("warmth-competence"))
     whole = {row["item"]: row for row in reparse(recorded.filter(rater="told")).corpus.judgments.to_dicts()}
-    read = []
+    read: list[str] = []
 
-    def noted(reply: str | None, *given: Any, **how: Any) -> ParsedReply:
+    def noted(reply: str, *given: Any, **how: Any) -> ParsedReply:
         read.append(reply)
         return parse_reply(reply, *given, **how)
 
