@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -9,7 +10,7 @@ from tests.raters.models.endpoint import Endpoint
 from tests.runs.test_rating import answering
 from vantage import Corpus, InputError, Instrument, demo_corpus, rate
 from vantage.corpora.readers import load
-from vantage.raters.replies import parse_reply
+from vantage.raters.replies import ParsedReply, parse_reply
 from vantage.runs.reparse import reparse
 from vantage.studies.stereomap.elicitation import keyword_instrument, recounted
 
@@ -108,11 +109,13 @@ def test_an_option_alone_is_read_once_and_prose_for_each_item(
     raters = pl.DataFrame({"rater": list(said), "kind": ["model", "model"]})
     recorded = Corpus(items, raters, judged, Instrument.load("warmth-competence"))
     whole = {row["item"]: row for row in reparse(recorded.filter(rater="told")).corpus.judgments.to_dicts()}
-    read = []
-    plain = parse_reply
-    monkeypatch.setattr(
-        "vantage.runs.reparse.parse_reply", lambda *given, **how: read.append(given[0]) or plain(*given, **how)
-    )
+    read: list[str] = []
+
+    def noted(reply: str, *given: Any, **how: Any) -> ParsedReply:
+        read.append(reply)
+        return parse_reply(reply, *given, **how)
+
+    monkeypatch.setattr("vantage.runs.reparse.parse_reply", noted)
     again = reparse(recorded).corpus.judgments
     assert sorted(read) == ["2", *[said["told"]] * 3]
     assert again.filter(rater="alone")["value"].to_list() == [2.0] * 3
