@@ -157,8 +157,8 @@ def by_block(conclusion: Conclusion, blocks: Blocks, part: Corpus, options: Mapp
         frame = conclusion.model_copy(update={"options": plain}).result(part)
     except InputError:
         return nothing
-    found = dict(frame.select(BLOCK, conclusion.value).iter_rows())
-    return np.array([found.get(number) for number in range(blocks.number)], dtype=np.float64)
+    estimates = dict(frame.select(BLOCK, conclusion.value).iter_rows())
+    return np.array([estimates.get(number) for number in range(blocks.number)], dtype=np.float64)
 
 
 def _importance(frame: pl.DataFrame, estimates: Floats, decisions: Sequence[str]) -> pl.DataFrame:
