@@ -1,14 +1,9 @@
 from __future__ import annotations
 
-import io
 import logging
-import re
-import zlib
 
 import matplotlib as mpl
 import pytest
-from fontTools.subset import Options
-from fontTools.ttLib import TTFont
 from matplotlib import font_manager
 
 from tests.report.reports import HOSTILE, frame
@@ -44,18 +39,6 @@ def test_hostile_labels_make_a_sound_figure() -> None:
     files = drawn(figure.draw)
     assert "<img" not in files.svg
     assert files.pdf.startswith(b"%PDF")
-
-
-def test_fonts_in_a_pdf_have_glyphs_and_no_rules_of_setting_text() -> None:
-    before = list(Options._drop_tables_default)
-    pdf = drawn(Figure("a", "c", "alt", "points", frame("trust"), {"category": "question"}).draw).pdf
-    found = [
-        zlib.decompressobj().decompress(part) for part in re.findall(rb"stream\r?\n(x.*?)endstream", pdf, re.DOTALL)
-    ]
-    fonts = [TTFont(io.BytesIO(part)) for part in found if part.startswith(b"\x00\x01\x00\x00")]
-    assert fonts
-    assert all("glyf" in font and not {"GSUB", "GPOS", "GDEF"} & set(font.keys()) for font in fonts)
-    assert before == Options._drop_tables_default
 
 
 def test_a_missing_font_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

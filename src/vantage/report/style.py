@@ -127,22 +127,8 @@ def drawn(draw: Callable[[], Drawing], *, paper: bool = True) -> Drawn:
         drawing.savefig(svg, format="svg", metadata=dict.fromkeys(("Date", "Creator")), bbox_inches=box)
         if paper:
             nothing = dict.fromkeys(("CreationDate", "Creator", "Producer"))
-            with _glyphs_alone():
-                drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches=box)
+            drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches=box)
     return Drawn(svg.getvalue().decode("utf-8"), pdf.getvalue())
-
-
-@contextmanager
-def _glyphs_alone() -> Iterator[None]:
-    """Embeds fonts without their rules of setting text, which Matplotlib has applied and which take long to read."""
-    from fontTools.subset import Options
-
-    dropped = Options._drop_tables_default
-    Options._drop_tables_default = [*dropped, "GSUB", "GPOS", "GDEF"]
-    try:
-        yield
-    finally:
-        Options._drop_tables_default = dropped
 
 
 def short(value: object, most: int = LABEL) -> str:
