@@ -107,7 +107,9 @@ class AnswerCounts:
                 rows["probabilities"].filter(spread), place[spread], who[spread], members, shape
             )
         mine = given & first[who]
-        apart = _pairs(place[mine], value[mine], len(items)) if question.scale.ordered else _unlike(counts[:, 0])
+        n = counts[:, 0].sum(axis=1)
+        unlike = np.asarray((n * (n - 1) - (counts[:, 0] * (counts[:, 0] - 1)).sum(axis=1)) / 2.0)
+        apart = _pairs(place[mine], value[mine], len(items)) if question.scale.ordered else unlike
         return cls(question, items, groups, codes, counts, sums, declined, apart, shares)
 
     def first(self, name: str) -> AnswerCounts:
@@ -172,12 +174,6 @@ def _pairs(place: Ints, value: Floats, items: int) -> Floats:
     n = np.bincount(place, minlength=items)
     rank = np.arange(len(place)) - (np.cumsum(n) - n)[place]
     return np.asarray(np.bincount(place, (2.0 * rank - (n[place] - 1)) * value, minlength=items), dtype=np.float64)
-
-
-def _unlike(counts: Ints) -> Floats:
-    """How many pairs of answers to an item differ."""
-    n = counts.sum(axis=1)
-    return np.asarray((n * (n - 1) - (counts * (counts - 1)).sum(axis=1)) / 2.0)
 
 
 def _systems(raters: pl.DataFrame) -> pl.Series:

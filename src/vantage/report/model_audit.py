@@ -72,7 +72,8 @@ def with_replies(corpus: Corpus, path: Path, mapping: Mapping[str, str] | None =
     rater = given.get("rater") or next(
         (name for name in RATER_NAMES if name in words.columns and name not in taken), None
     )
-    asked = given.get("question") or _question_column(words, questions, taken)
+    held = {name: set(words[name].drop_nulls()) for name in words.columns if name not in taken}
+    asked = given.get("question") or next((name for name, one in held.items() if one and one <= {*questions}), None)
     long = words.with_columns(item=items, rater=pl.col(rater) if rater else pl.lit(path.name.split(".")[0]))
     taken |= {name for name in (rater, asked) if name}
     if asked is not None or len(questions) == 1:
@@ -103,14 +104,6 @@ def _items(corpus: Corpus, words: pl.DataFrame, column: str | None, path: Path) 
         remedy = "name the column that has the ids of people's items with --map item=COLUMN"
         raise InputError("no column has the ids or the texts of the items that people judged", file=path, remedy=remedy)
     return best
-
-
-def _question_column(words: pl.DataFrame, questions: Mapping[str, Question], taken: set[str]) -> str | None:
-    for name in words.columns:
-        values = set(words[name].drop_nulls())
-        if name not in taken and values and values <= set(questions):
-            return name
-    return None
 
 
 def _answers(long: pl.DataFrame, questions: Sequence[Question], taken: set[str], path: Path) -> str:

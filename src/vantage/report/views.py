@@ -222,11 +222,9 @@ def over_words(over: Any, options: Mapping[str, Any]) -> str:
     >>> over_words("both", {}), over_words("sources and groups", {"sources": "thread", "groups": "team"})
     ('items and raters', 'sources (thread) and groups of raters (team)')
     """
-    units = "items and raters" if over == "both" else str(over)
-    if not {*units.split(" and ")} <= {*OVER}:
-        return ""
+    units = ("items and raters" if over == "both" else str(over)).split(" and ")
     named = {"sources": f"sources ({options.get('sources')})", "groups": f"groups of raters ({options.get('groups')})"}
-    return " and ".join(named.get(one, one) for one in units.split(" and "))
+    return " and ".join(named.get(one, one) for one in units) if {*units} <= {*OVER} else ""
 
 
 def _targets(frame: pl.DataFrame, options: Mapping[str, Any]) -> list[Any]:
