@@ -27,6 +27,7 @@ def appraisals(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:
 def context(folder: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
     known: dict[str, Any] = {"planted": Planted(), "writer": ScriptWriter()}
     patch.setattr("vantage.raters.chat.load_model", lambda spec, **_: known[spec])
+    patch.setattr("vantage.raters.chat.check_model", lambda *_: {})
     planted_corpus(["clear", "clear", "ambiguous", "ambiguous"] * 2).write(folder / "data" / "sarcasm")
     few = {"tasks": "sarcasm", "items": 8, "persona_count": 5, "answers": "scoring", "runs": 1, "resamples": 20}
     few |= {"methods": "constant,length,direct,selective", "styles": "zero-shot", "controls": "label,blind"}

@@ -117,7 +117,10 @@ def test_a_blend_is_an_encoder_and_a_probe(reader: str, tmp_path: Path) -> None:
     quick: dict[str, Any] = {"epochs": 2, "batch": 8, "rate": 3e-3, "members": 1, "device": "cpu"}
     quick["model"] = str(tiny_encoder(tmp_path / "encoder"))
     blend = fit(corpus(40), ["q0"], kind="blend", reader=reader, weights="3+1", seed=1, **quick)
-    parts = [fit(corpus(40), ["q0"], seed=1, **quick), fit(corpus(40), ["q0"], kind="probe", model=reader, seed=1)]
+    parts = [
+        fit(corpus(40), ["q0"], kind="encoder", seed=1, **quick),
+        fit(corpus(40), ["q0"], kind="probe", model=reader, seed=1),
+    ]
     unseen = corpus(10, seed=1)
     encoder, probe = (part.judge(unseen)["expected"].to_numpy() for part in parts)
     assert blend.judge(unseen)["expected"].to_numpy() == pytest.approx(0.75 * encoder + 0.25 * probe)

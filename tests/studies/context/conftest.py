@@ -28,4 +28,5 @@ def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return known[spec]
 
     monkeypatch.setattr("vantage.raters.chat.load_model", load)
+    monkeypatch.setattr("vantage.raters.chat.check_model", lambda *_: {})
     return known
