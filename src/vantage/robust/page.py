@@ -153,8 +153,7 @@ def section(made: Multiverse, title: str, name: str, *, whole: bool = True) -> S
             _table(f"{name}-choices", "How much each choice matters.", made.importance, ["decision", "share"]),
             _table(f"{name}-{SPECIFICATIONS}", caption, made.specifications, shown, made.decisions),
         ]
-        if len(made.rules):
-            parts.append(_table(f"{name}-rules", "Combinations that were excluded, by rule.", made.rules))
+        parts += [_table(f"{name}-rules", "Combinations that rules exclude.", made.rules)] if len(made.rules) else []
     return Section(title, [made.conclusion.sentence()], parts, [Finding(text) for text in sentences(made)])
 
 
