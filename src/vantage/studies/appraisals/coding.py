@@ -101,8 +101,9 @@ def correlation(one: Floats, two: Floats, along: Along = "questions", method: Me
         of_posts = np.column_stack([np.nan_to_num(each), np.isfinite(each)])
         return lambda weight: ratio(weight @ of_posts)
     if method == "pearson":
-        columns = one.shape[1] if along == "questions" else 1
-        sums = _sums(one.reshape(-1, columns), two.reshape(-1, columns)).reshape(len(one), -1, 6 * columns).sum(axis=1)
+        rows, columns = (1, one.shape[1]) if along == "questions" else (one.shape[1], 1)
+        shape = (len(one) * rows, columns)
+        sums = _sums(one.reshape(shape), two.reshape(shape)).reshape(len(one), rows, 6 * columns).sum(axis=1)
         return lambda weight: known_means(_pearson(weight @ sums))
     lines = list(_lines(one, two, along))
 
