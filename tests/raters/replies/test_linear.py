@@ -19,7 +19,7 @@ from vantage.raters.replies.keywords import read_keywords
 SYNTAX = (
     (r"\(\?[=!][^()]*\)|\\A|\\b", ""),  # what takes no room
     (r"\(\?:[^()]*(?:\([^()]*\)[^()]*)?\)\?|\[[^\]]*\]\{[^}]*\}|\\s\*", ""),  # what need not be there
-    (r"\(\?:([^|()]*)\|[^()]*\)", r"\1"),  # the first of several
+    *[(r"\(\?:([^|()]*)\|[^()]*\)", r"\1")] * 2,  # the first of several, also where these are several
     (r"\\(.)", r"\1"),
 )
 
