@@ -76,15 +76,15 @@ def adjusted(p: Sequence[float | None], correction: Correction) -> list[float | 
 
 
 def dealt_anew(values: NDArray[Any], drawn: Ints, rng: np.random.Generator) -> Ints:
-    """A new order of raters' values: whole groups of raters who were drawn together change places.
+    """Whose value each rater gets: whole groups of raters who were drawn together change places.
 
     Where a group has several values, they change places within groups.
 
-    >>> rng = np.random.default_rng(1)
+    >>> rng = np.random.default_rng(3)
     >>> dealt_anew(np.array([1, 1, 2, 2]), np.array([0, 0, 1, 1]), rng).tolist()
     [2, 2, 0, 0]
     >>> dealt_anew(np.array([1, 2, 1, 2]), np.array([0, 0, 1, 1]), rng).tolist()
-    [1, 0, 2, 3]
+    [0, 1, 3, 2]
     """
     groups, first, group = np.unique(drawn, return_index=True, return_inverse=True)
     group = group.reshape(-1)

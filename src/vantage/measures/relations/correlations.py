@@ -122,8 +122,8 @@ def pearson_of_sums(n: Any, x: Any, y: Any, xx: Any, yy: Any, xy: Any, *, least:
     NaN where the squares of one side, around its mean, add up to no more than `least`.
 
     >>> x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0])
-    >>> pearson_of_sums(3, x.sum(), y.sum(), x @ x, y @ y, x @ y).round(3)
-    array(0.866)
+    >>> float(pearson_of_sums(3, x.sum(), y.sum(), x @ x, y @ y, x @ y).round(3))
+    0.866
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         across, along = xx - x * x / n, yy - y * y / n

@@ -115,9 +115,9 @@ def _points(
     if not entries and refuses(plain):
         return {question.id: ParsedReply(None, "refused", plain, "prose:refusal") for question in asked}
     settled = {question.id: _settled([reply for id_, reply in entries if id_ == question.id]) for question in asked}
-    found = find_json(plain)
+    objects = find_json(plain)
     # Behind the object that was asked for, any words may take an answer back.
-    if (LETTER if strict and found else WITHDRAWN).search(plain[found[-1].end :] if found else plain):
+    if (LETTER if strict and objects else WITHDRAWN).search(plain[objects[-1].end :] if objects else plain):
         settled = {id_: reply if reply.status == "unparsed" else unparsed("conflict") for id_, reply in settled.items()}
     if not cut:
         return settled
