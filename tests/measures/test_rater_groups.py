@@ -13,7 +13,7 @@ from vantage import Corpus, measures, read
 from vantage.measures import find
 from vantage.measures.intervals import Spread, interval
 from vantage.measures.multiplicity import dealt_anew
-from vantage.measures.ratings import RaterGroups, judgments_frame
+from vantage.measures.ratings import ItemSources, RaterGroups, judgments_frame
 from vantage.measures.relations.groups import GroupAnalysis
 from vantage.report.views import caption_of
 from vantage.robust.joint import BLOCK, Blocks
@@ -225,3 +225,19 @@ def test_models_are_tested_against_whole_groups_of_people() -> None:
         for design in ({}, {"groups": "team"})
     ]
     assert of_whose[1] > of_whose[0]
+
+
+def test_items_without_a_source_stand_alone() -> None:
+    posts = {"item": [*"abcd"], "rater": [1] * 4, "value": [1, 2, 3, 4], "author": ["x", None, "x", None]}
+    codes = ItemSources.of(posts, "author").codes(pl.Series([*"abcd"]))
+    assert codes[0] == codes[2]
+    assert len(set(codes.tolist())) == 3
+
+
+@pytest.mark.parametrize("name", ["dif", "facets"])
+def test_a_measure_that_cannot_leave_out_what_was_drawn_together_says_so(name: str) -> None:
+    rated = corpus(groups="team", sources="thread")
+    reasons = find(name).function(rated, **({"between": "age"} if name == "dif" else {}))["reason"]
+    said = "; ".join(reasons.drop_nulls().unique())
+    assert "raters for drawn one by one, although they come from groups ('team')" in said
+    assert "items for drawn one by one, although they come from sources ('thread')" in said

@@ -176,11 +176,12 @@ def _drawn(
     if (sources := options.get("sources") or sources) is not None:
         if "sources" in options:
             made["sources"] = sources if isinstance(sources, ItemSources) else ItemSources.of(data, sources)
-        elif "ci" in options:
+        elif {"ci", "confidence"} & {*options}:
             notes.append(ONE_BY_ONE.format("items", "sources", sources))
+    over = known.choices.get("ci") or (("both",) if "confidence" in options else ())
     if groups is not None and by_groups:
         made["groups"] = RaterGroups.of(data, groups)
-    elif groups is not None and "both" in (known.choices.get("ci") or ()):
+    elif groups is not None and "both" in over:
         notes.append(ONE_BY_ONE.format("raters", "groups", groups))
     return made, notes
 

@@ -272,11 +272,11 @@ class ItemSources:
 
     column: str
     of_items: pl.DataFrame
-    """`item` and `source`."""
+    """`item` and `source`; whatever has none stands alone."""
 
     @classmethod
     def of(cls, data: Judgments, column: str) -> ItemSources:
-        """The sources that a column of items names; every item has one."""
+        """The sources that a column of items names; no item has two."""
         named = judgments_query(data, [column]).select("item", pl.col(column).alias("source")).unique().collect()
         if named["item"].is_duplicated().any():
             item = named.filter(pl.col("item").is_duplicated())["item"].sort()[0]
@@ -289,8 +289,7 @@ class ItemSources:
 
     def codes(self, items: pl.Series) -> Ints:
         """The number of each item's source."""
-        known = items.to_frame("item").join(self.of_items, on="item", how="left", maintain_order="left")
-        return dense(encode(known, ["source"]))[0]
+        return _drawn_together(items, self.of_items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,9 +312,15 @@ class RaterGroups:
 
     def codes(self, raters: pl.Series) -> Ints:
         """The number of each rater's group."""
-        known = raters.to_frame("rater").join(self.of_raters, on="rater", how="left", maintain_order="left")
-        alone = pl.when(pl.col("group").is_null()).then(pl.col("rater"))
-        return dense(encode(known.select("group", alone=alone), ["group", "alone"]))[0]
+        return _drawn_together(raters, self.of_raters)
+
+
+def _drawn_together(units: pl.Series, drawn: pl.DataFrame) -> Ints:
+    """The number of what each unit was drawn in: a table says it, and whatever has nothing there stands alone."""
+    unit, group = drawn.columns
+    known = units.to_frame(unit).join(drawn, on=unit, how="left", maintain_order="left")
+    alone = pl.when(pl.col(group).is_null()).then(pl.col(unit))
+    return dense(encode(known.select(group, alone=alone), [group, "alone"]))[0]
 
 
 def drawn_raters(raters: pl.Series, groups: RaterGroups | None) -> Ints:
