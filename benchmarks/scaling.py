@@ -1,10 +1,11 @@
 """Growth: time and memory of the main jobs against their size, with the exponent of each curve.
 
-    python -m benchmarks scaling [--full]
+    python -m benchmarks scaling [--full] [--only JOB …]
 
 Every size is a process of its own. Seconds are of the processor, all cores together, so that another program on the
 machine hardly counts; memory is the most that the process held. The points are kept in `benchmarks/scaling.json`,
-from which docs/images/scaling.svg is drawn. `--full` adds the largest size of each curve.
+from which docs/images/scaling.svg is drawn. `--full` adds the largest size of each curve. `--only` measures the
+jobs whose names begin so (`--only people report`), and keeps the points of the others.
 """
 
 from __future__ import annotations
@@ -174,8 +175,12 @@ def draw(points: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     beyond = 0 if "--full" in sys.argv else 1
-    points: list[dict[str, Any]] = []
-    for job, (_, unit, least, most) in JOBS.items():
+    chosen = tuple(sys.argv[sys.argv.index("--only") + 1 :]) if "--only" in sys.argv else ""
+    jobs = [job for job in JOBS if job.startswith(chosen)]
+    points: list[dict[str, Any]] = json.loads(RECORD.read_text(encoding="utf-8"))
+    for job in jobs:
+        _, unit, least, most = JOBS[job]
+        points = [one for one in points if one["job"] != job]
         print(f"\n{job:34} {'seconds':>9} {'wall':>8} {'MB':>7}")
         for power in range(least, most + 1 - beyond):
             with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -183,6 +188,7 @@ def main() -> None:
             taken = points[-1]
             print(f"{10**power:>19,} {unit:14} {taken['seconds']:9.2f} {taken['wall']:8.2f} {taken['megabytes']:7.0f}")
         print(f"exponent {exponent([p for p in points if p['job'] == job]):.2f}")
+        points.sort(key=lambda one: (list(JOBS).index(one["job"]), one["size"]))
         RECORD.write_text(json.dumps(points, indent=1) + "\n", encoding="utf-8")
     FIGURE.write_text(draw(points), encoding="utf-8")
 

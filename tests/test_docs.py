@@ -211,6 +211,16 @@ def test_a_walk_takes_ten_hops_through_modules_that_exist(walk: str) -> None:
         assert any(base.glob(path.rstrip("/"))), where
 
 
+def test_the_architecture_page_names_modules_that_exist() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+(?:/|\.py))` \| (.+) \|$", page, re.MULTILINE)
+    assert len(rows) > 10
+    for package, what in rows:
+        assert (ROOT / "src" / "vantage" / package).exists()
+        for name in re.findall(r"`([\w/]+(?:\.py|/))`", what):
+            assert any((ROOT / "src" / "vantage" / package).rglob(name.rstrip("/"))), name
+
+
 def test_the_style_guide_shows_twenty_sentences_before_and_after() -> None:
     table = (ROOT / "docs" / "style.md").read_text("utf-8").split("| before | after |")[1]
     assert len(re.findall(r"^\| (?!---)", table, re.MULTILINE)) == 20
