@@ -17,10 +17,10 @@ import polars as pl
 
 from vantage.measures.codes import dense
 from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Ints, Judgments, Key, by_columns, judgments_query
-from vantage.measures.relations.correlations import coefficient, p_value
+from vantage.measures.relations.correlations import coefficient, p_of_pearson, p_value, weighted_correlation
 
-CHANCE: Final = 0.001
-"""Below this p, what is missing goes with the answers: every table is looked at, so that chance must be ruled out."""
+CHANCE: Final = 0.005
+"""Below this p, what is missing goes with the answers. Every table is checked, so few may be suspected by chance."""
 LEAST_UNITS: Final = 10
 LEAST_RATERS: Final = 10
 LEAST_ANSWERS: Final = 5
@@ -96,6 +96,31 @@ def _gap(units: pl.DataFrame) -> Gap | None:
         correlation, p = coefficient(share, mean, "pearson"), p_value(share, mean, "pearson") or 0.0
     return Gap(
         int(lost.sum()), int(asked.sum()), correlation, p, float(share.mean()), float(((1 - share) * mean).mean())
+    )
+
+
+def thinned(size: Floats, mean: Floats, times: Ints) -> str | None:
+    """What to say of a mean where units with high answers have fewer answers, or those with low ones.
+
+    Answers that were never recorded leave no status behind, but they leave the units that they belong to with fewer.
+    `times` says how many units have each size and mean.
+
+    >>> mean = np.repeat([1.0, 2.0, 3.0, 4.0], 5)
+    >>> thinned(9 - 2 * mean + np.tile([0.0, 1.0], 10), mean, np.ones(20, dtype=np.int64)).split(" (")[0]
+    'items with high answers have fewer answers'
+    >>> thinned(np.full(20, 3.0), mean, np.ones(20, dtype=np.int64)) is None
+    True
+    """
+    units = int(times.sum())
+    if units < LEAST_UNITS or np.ptp(size) == 0 or np.ptp(mean) == 0:
+        return None
+    r = float(weighted_correlation(size, mean, times[None, :].astype(np.float64), "pearson")[0])
+    if p_of_pearson(r, units) >= CHANCE:
+        return None
+    end, side = ("high", "low") if r < 0 else ("low", "high")
+    return (
+        f"items with {end} answers have fewer answers (r = {r:.2f}); if {end} answers are missing, the estimate is too "
+        f"{side}"
     )
 
 
