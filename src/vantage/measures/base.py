@@ -122,6 +122,10 @@ class Measure:
 
 
 REGISTRY: dict[str, Measure] = {}
+OPTIONAL: Final = ("weights", "sources")
+"""Options of intervals that a measure has only where it says so."""
+
+
 TYPES: Final = {
     "Kinds": Kinds,
     "Sequence": Sequence,
@@ -154,9 +158,8 @@ def _signature(function: Callable[..., pl.DataFrame], interval: Sequence[str]) -
     defaults = {option.name: option.default for option in fields(Bootstrap)}
     hints = {name: hint.__forward_arg__ for name, hint in WeightedIntervalOptions.__annotations__.items()}
     hints["ci"] = "Over" if "raters" in interval else "Resampled"
-    known = [name for name in ("weights", *hints) if name in interval or name not in ("weights", "sources")]
-    known = list(dict.fromkeys(known))
-    return signature.replace(parameters=[*own, *(_option(name, defaults[name], hints[name]) for name in known)])
+    known = [name for name in dict.fromkeys(("weights", *hints)) if name in interval or name not in OPTIONAL]
+    return signature.replace(parameters=[*own, *(option(name, defaults[name], hints[name]) for name in known)])
 
 
 def _takes_groups(function: Callable[..., Any]) -> bool:
@@ -203,17 +206,18 @@ class Recorded(Protocol[P]):
     def __call__(self, data: Judgments, *, powered_by: str | Sequence[str], **options: Any) -> pl.DataFrame: ...
 
 
-def _option(name: str, default: object, annotation: str) -> inspect.Parameter:
+def option(name: str, default: object, annotation: str) -> inspect.Parameter:
+    """An option of a measure, as its signature has it."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 WHOSE: Final = (
-    _option("kinds", None, "Kinds"),
-    _option("include_excluded", False, "bool"),
-    _option("include_extra", False, "bool"),
+    option("kinds", None, "Kinds"),
+    option("include_excluded", False, "bool"),
+    option("include_extra", False, "bool"),
 )
 """The options that every measure has: which judgments it uses."""
-POWERED_BY: Final = _option("powered_by", None, "str | Sequence[str] | None")
+POWERED_BY: Final = option("powered_by", None, "str | Sequence[str] | None")
 """The option of measures that a model can power: the rater, or several raters together, whose judgments do."""
 
 

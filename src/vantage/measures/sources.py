@@ -18,6 +18,7 @@ from vantage.measures.intervals import NOT_HELD, Bootstrap
 from vantage.measures.kernel import Answers, Statistic, bounds
 from vantage.measures.missing import Gap, allocated, gaps
 from vantage.measures.ratings import (
+    ALONE,
     CODER,
     REPEATED,
     By,
@@ -38,6 +39,7 @@ from vantage.measures.ratings import (
 from vantage.measures.tables import Encoded, Streamed, Sums
 from vantage.scales import Level, Scale, show_code
 
+NOBODY: Final = "no item has an answer"
 AT_HAND: Final = 5_000_000
 """A table in memory with more rows than that is streamed."""
 
@@ -120,6 +122,8 @@ class CountedGroup(Generic[Sums]):
 
     def estimated(self, statistic: Statistic, how: Bootstrap, undefined: str | None = None) -> dict[str, Any]:
         """The estimate of a statistic with its interval, as columns of the group's row; or why there is none."""
+        if not self.counts.units:
+            return {"estimate": None, "reason": ALONE if statistic.least > 1 else NOBODY}
         estimate = statistic.estimate(self.counts)
         if not np.isfinite(estimate):
             return {"estimate": None, "reason": undefined}

@@ -81,17 +81,10 @@ def coverage(matches: pl.DataFrame, *, by: By = ()) -> pl.DataFrame:
         different = part.unique("keyword")
         for place, stage in enumerate(STAGES):
             so_far = list(STAGES[: place + 1])
-            rows.append(
-                {
-                    **key,
-                    "stage": stage,
-                    "found": int((part["stage"] == stage).sum()),
-                    "keywords": len(part),
-                    "covered": float(part["stage"].is_in(so_far).fill_null(value=False).mean() or 0.0),  # type: ignore[arg-type]
-                    "words": len(different),
-                    "covered_words": float(different["stage"].is_in(so_far).fill_null(value=False).mean() or 0.0),  # type: ignore[arg-type]
-                }
-            )
+            row = {**key, "stage": stage, "found": int((part["stage"] == stage).sum()), "keywords": len(part)}
+            covered, words = (some["stage"].is_in(so_far).fill_null(value=False) for some in (part, different))
+            row |= {"covered": covered.mean() or 0.0, "words": len(different), "covered_words": words.mean() or 0.0}
+            rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -124,12 +117,12 @@ def profile(
         member = np.array([[value == name for name in classes] for value in items[of]], dtype=np.float64)
         words = part.unique("occurrence").group_by("item").len()
         total = items.join(words, on="item", how="left", maintain_order="left")["len"].to_numpy().astype(np.float64)
+        draws = _Draws(member, resamples, confidence, seed)
         for dimension in dictionary.dimensions:
             mine = part.filter(pl.col("dimension") == dimension)
             if mine.is_empty():
                 continue
             sums = _per_item(items, mine)
-            draws = _Draws(member, resamples, confidence, seed)
             use = draws.ratios(sums[:, 0], total)
             directed = dimension in dictionary.directed
             side = draws.ratios(sums[:, 1], sums[:, 2]) if directed else [dict.fromkeys(_COLUMNS)] * len(classes)
