@@ -49,7 +49,7 @@ RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "le
 """The columns of every result, after the grouping columns and the measure's own."""
 RENAMED: Final = {"iterations": "splits", "least": "min_items", "metrics": "metric",
                   "weights": "agreement_weights"}  # fmt: skip
-"""What options of measures were called once, and what they are called now."""
+"""Former names of options, and the present ones."""
 FROM_DESIGN: Final = "RaterGroups | None"
 """What a measure declares that the design of the corpus gives it: no option."""
 ONE_BY_ONE: Final = "the interval takes {} for drawn one by one, although they come from {} ('{}')"
@@ -82,7 +82,7 @@ class Measure:
     function: Callable[..., pl.DataFrame]
     view: View = PLAIN
     pools: bool = True
-    """Whether it pools raters where it is not told to keep them apart."""
+    """Whether it pools raters unless told to keep them apart."""
     pools_questions: bool = False
     """The same of questions."""
 
@@ -434,7 +434,7 @@ def chosen_for(options: Mapping[str, Any], data: Any, *, pools: bool) -> Selecti
 
 
 def _of_nobody(result: pl.DataFrame) -> pl.DataFrame:
-    """A result about each rater without estimates, since its raters are seats: what belongs to nobody is no number."""
+    """A result about each rater without its estimates, since its raters are seats and no single people."""
     gone = [column for column in ("estimate", "low", "high") if column in result.columns]
     result = result.with_columns(pl.lit(None, result.schema[column]).alias(column) for column in gone)
     return result.with_columns(_noted(SEATS)) if "reason" in result.columns else result

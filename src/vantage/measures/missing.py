@@ -1,9 +1,10 @@
 """Answers that are missing where they would have been high or low: recognised, said, and bounded.
 
 A refusal that has nothing to do with the answer costs precision; one that goes with it moves every number made of the
-answers that are left. What raters would have said is not known, but on items whose other raters answered high, more
-refusals mean that high answers are refused. In the same way items may go to raters by what these would say of them:
-severe raters who judge the low items agree more with each other than any two raters would.
+answers that are left. What raters would have said is unknown, but more refusals on items whose other raters answered
+high mean that high answers are refused, and so may fewer answers where no judgment says that any are missing. In the
+same way items may go to raters by what these would say of them: severe raters who judge the low items agree more with
+each other than any two raters would.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LEAST_RATERS: Final = 10
 LEAST_ANSWERS: Final = 5
 """Raters with fewer answers do not show how they answer."""
 MOST_CELLS: Final = 250_000
-"""In larger tables, of units by raters, nobody looks at who was given what."""
+"""Larger tables, of units by raters, are not checked for who was given what."""
 BEYOND: Final = (-3.9, 2.6)
 """How far, in standard errors of Fisher's z, raters' answers go with those to their items beyond chance. Errors in how
 high a rater answers take from the level of the items, so that chance is below zero."""
@@ -39,12 +40,12 @@ class Gap:
     missing: int
     asked: int
     correlation: float
-    """Of the share that is missing and the mean of the answers that are there, over units."""
+    """Of the share that is missing with the mean of the answers given, over units."""
     p: float
     share: float
     """The share of what was asked that is missing, on average over units that have an answer."""
     kept: float
-    """What the answers that are there add to the mean of all."""
+    """What the answers given add to the mean of all."""
 
     @property
     def note(self) -> str | None:
@@ -54,7 +55,7 @@ class Gap:
         where = "high" if self.correlation > 0 else "low"
         return (
             f"{self.missing} of {self.asked} answers are missing, more of them on items with {where} answers "
-            f"(r = {self.correlation:.2f}), so that they may not be like those that are there"
+            f"(r = {self.correlation:.2f}), so those given may not represent them"
         )
 
     def bounds(self, ends: tuple[float, float]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""From a table to the counts of each group, on one of two ways.
+"""From a table to the counts of each group, in one of two ways.
 
 A table in memory is numbered and added up in plain arrays (`Encoded`), which is the faster way. A lazy frame,
 and a frame too large to be numbered in little memory, is aggregated as it streams by (`Streamed`).
@@ -45,7 +45,7 @@ AT_HAND: Final = 5_000_000
 
 
 Source: TypeAlias = Encoded | Streamed
-"""The answers of a table, and what a first look at it told: groups, values, and who did not answer."""
+"""The answers of a table, with its groups, its values and the number of missing answers."""
 
 
 def source_of(

@@ -120,7 +120,7 @@ def _deviation(counts: Counts, sd: str) -> Floats:
 
 
 ANY: Final = "any"
-"""What stands in the column `on` of the row that counts all unanimous items."""
+"""The value of `on` in the row that counts all unanimous items."""
 
 
 UNANIMITY_VIEW: Final = View(

@@ -14,7 +14,7 @@ CORRELATIONS: Final[tuple[Correlation, ...]] = get_args(Correlation)
 _CELLS: Final = 2000
 """Above this many distinct pairs of values, Kendall's tau is counted resample by resample."""
 _KINDS: Final = 250
-"""Up to this many distinct pairs of values, as ratings have, a resample is told by how often it has each of them."""
+"""Up to this many distinct pairs of values, as ratings have, a resample is described by how often it has each."""
 _LEVELS: Final = 50
 """Up to this many distinct values, as ratings have, a product of matrices adds up their weights."""
 

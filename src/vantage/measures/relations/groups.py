@@ -27,7 +27,7 @@ from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Ints, ItemSources, Judgments, RaterGroups
 
 ENOUGH: Final = 5
-"""A group of fewer raters is described and not tested: nobody can tell a group's character from a person's."""
+"""A group of fewer raters is described but not tested, since one person could make the difference."""
 OTHERS: Final = "the others"
 SAME: Final = "all answers are the same"
 COUNTED: Final = {"rater": "raters", "group": "raters", "item": "items", "source": "items"}
@@ -385,7 +385,7 @@ class GroupAnalysis:
 
     @property
     def _ends(self) -> dict[str, str]:
-        """Who stands at the two ends of a trend or a slope, in words."""
+        """The two ends of a trend or a slope, in words."""
         whose = COUNTED.get(self._unit, "raters")
         return {end: f"{whose} of {end} {self.column}" for end in ("higher", "lower")}
 

@@ -85,7 +85,7 @@ def ranks(
 
     `per` chooses the rows: `all` is the correlation (Spearman's, or Kendall's tau-b) with its interval and
     p-value (from all orders up to seven systems); `system` the two scores and ranks of each system, and
-    the change of its rank with its interval; `pair` how often two systems stand in opposite orders in the two
+    the change of its rank with its interval; `pair` how often two systems are in opposite orders in the two
     conditions (`estimate`, a share of the resamples; `swapped` is what the full data say).
 
     >>> scores = {"rater": ["a", "b", "c"] * 2, "condition": ["plain"] * 3 + ["context"] * 3,

@@ -38,7 +38,7 @@ def composites(
 
     A score is the mean of its members, questions or earlier scores, reversed ones counted from the other end of
     the scale. With `members="all"` a score with a missing member is missing, under the status of what is missing
-    (a refusal before an unreadable reply); with `some` it is the mean of the members that are there.
+    (a refusal before an unreadable reply); with `some` it is the mean of the members that have a value.
 
     >>> instrument = Instrument.load("stereotype-content:extended")
     >>> answers = {"item": ["nurses"] * 4, "rater": ["m"] * 4, "value": [5, 4, 4, 3],

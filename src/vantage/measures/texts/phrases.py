@@ -24,7 +24,7 @@ Encode: TypeAlias = Callable[[Sequence[str]], NDArray[np.float64]]
 Names: TypeAlias = Iterable[str] | Mapping[str, Iterable[str]]
 """Names to be masked in all texts, or, by the item that a text is about, in its own texts."""
 MASK: Final = "⟨group⟩"
-"""Stands where a name stood."""
+"""What replaces a name."""
 _TOKEN: Final = re.compile(rf"{MASK}|[^\W_]+(?:['’.-][^\W_]+)*|[^\w\s]")
 
 _FUNCTION_WORDS: Final = """
