@@ -25,7 +25,7 @@ from vantage.measures.ratings import (
 )
 from vantage.measures.ratings import partitioned as partitioned  # noqa: PLC0414
 from vantage.measures.ratings import scales_of as scales_of  # noqa: PLC0414
-from vantage.scales import Level, Scale, show_code
+from vantage.scales import Band, Level, Scale, show_code
 
 names = by_columns
 Rounding: TypeAlias = Literal["none", "half_even", "half_up"]
@@ -251,6 +251,12 @@ def neutral_point(scale: Scale | None, ends: tuple[float, float]) -> float:
             remedy="give the option neutral, such as the middle of the scale",
         )
     return 0.0
+
+
+def rising_bands(scale: Scale) -> list[Band]:
+    """The bands of a scale from low to high."""
+    edges = {band: [edge for edge in (band.at_least, band.above) if edge is not None] for band in scale.bands}
+    return sorted(edges, key=lambda band: max(edges[band], default=-np.inf))
 
 
 def reach_zero(ends: tuple[float, float]) -> bool:

@@ -45,8 +45,6 @@ class Clusters:
     centroids: Floats
     """From the highest to the lowest mean over the axes."""
     names: tuple[str, ...]
-    inertia: float
-    """Sum of squared distances to the centroids."""
 
     def of(self, item: str) -> str:
         """The name of an item's cluster."""
@@ -91,7 +89,7 @@ def kmeans(
     place = np.argsort(order)
     centroids = centroids[order]
     names = position_names(centroids, axes=axes, scale=scale)
-    return Clusters(tuple(items), tuple(axes), points, place[best.labels_], centroids, names, float(best.inertia_))
+    return Clusters(tuple(items), tuple(axes), points, place[best.labels_], centroids, names)
 
 
 def position_names(

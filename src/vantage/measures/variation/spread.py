@@ -32,6 +32,7 @@ from vantage.measures.parts import (
     counts,
     neutral_point,
     parts,
+    rising_bands,
     rounded,
     scales_of,
     stacked,
@@ -406,18 +407,10 @@ def _sides(values: Floats, scale: Scale | None, ends: tuple[float, float], neutr
     """The side of each value: −1 low, 1 high, 0 neither."""
     if scale is None or not scale.bands or neutral is not None:
         return np.sign(values - (neutral_point(scale, ends) if neutral is None else neutral))
-    bands = sorted(scale.bands, key=lambda band: next(c for c in _probes(scale) if band.holds(c)))
+    bands = rising_bands(scale)
     codes, place = np.unique(values, return_inverse=True)
     sides = [float(bands[-1].holds(code)) - float(bands[0].holds(code)) for code in codes.tolist()]
     return np.array(sides, dtype=np.float64)[place.reshape(-1)]
-
-
-def _probes(scale: Scale) -> Floats:
-    """Points from the lowest to the highest end that meet every band."""
-    low, high = scale.ends
-    edges = [e for b in scale.bands for e in (b.at_least, b.above, b.below, b.at_most) if e is not None]
-    points = np.unique([low, high, *scale.codes, *(e for e in edges if low <= e <= high)])
-    return np.sort(np.concatenate([points, (points[1:] + points[:-1]) / 2]))
 
 
 def _directions(
