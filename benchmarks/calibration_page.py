@@ -64,9 +64,9 @@ _LIMITS = """
 * **Sources and groups of raters.** ICC, components of variance and split-half reliability take items and raters for
   drawn one by one. Where a corpus declares that they come from sources, or from groups, `reason` says so in the row.
   Other measures leave whole sources and groups out.
-* **Missing answers.** High answers that went missing without a trace cannot be seen: the mean of those that are left
-  is another number. Where a share of the answers of an item is known to be missing, or was refused, and goes with the
-  item's mean, `reason` says so.
+* **Missing answers.** Where high or low answers are missing, the mean of the others is another number. If judgments
+  without an answer go with the item's mean, `reason` says so and gives bounds. If nothing says that answers are
+  missing, but items with high or low answers have fewer of them, `reason` of means and shares says that (p < .005).
 * **Skew.** A few items decide the variance where most answers are the same, as in DICES-350. `reason` says so where
   the items' means are skewed, and normal effects are taken for granted by ICC(2,1) (McGraw and Wong 1996).
 * **Pairs of raters.** Cohen's kappa averaged over pairs of raters is biased where pairs share few items. Below ten

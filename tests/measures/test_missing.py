@@ -81,3 +81,26 @@ def test_items_that_raters_got_by_chance_raise_no_alarm(severity: float) -> None
     assert sum(one is not None for one in told) <= 1
     # A mean does not depend on who agrees with whom.
     assert mean(given(0, by=2.0))["reason"][0] is None
+
+
+def thinned_out(seed: int, *, selective: bool) -> pl.DataFrame:
+    """The same without a trace of what was refused."""
+    return judged(seed, selective=selective).drop_nulls("value").drop("status")
+
+
+def test_high_answers_that_are_missing_without_a_trace_are_suspected() -> None:
+    row = mean(thinned_out(0, selective=True)).row(0, named=True)
+    assert "items with high answers have fewer answers (r = -0." in row["reason"]
+    assert row["reason"].endswith("if high answers are missing, the estimate is too low")
+    turned = thinned_out(0, selective=True).with_columns(value=6 - pl.col("value"))
+    assert "items with low answers have fewer answers (r = 0." in mean(turned)["reason"][0]
+    assert "fewer answers" in prevalence(thinned_out(0, selective=True), value=5)["reason"][0]
+
+
+def test_answers_that_are_missing_at_random_without_a_trace_are_not() -> None:
+    said = [mean(thinned_out(seed, selective=False), ci="none")["reason"][0] is not None for seed in range(200)]
+    assert sum(said) <= 4
+    # As many answers for every item, or too few items, show nothing.
+    whole = judged(0, selective=True).with_columns(value=pl.col("full")).drop("status")
+    assert mean(whole)["reason"].to_list() == [None]
+    assert mean(thinned_out(0, selective=True).filter(pl.col("item") < 9))["reason"].to_list() == [None]

@@ -43,6 +43,17 @@ def test_the_variance_of_a_mean_with_crossed_raters_is_that_of_simulated_tables(
     assert answers.mean(axis=(1, 2)).var() == pytest.approx(variance[0], rel=0.02)
 
 
+def test_the_degrees_of_freedom_of_a_mean_are_satterthwaites() -> None:
+    items, raters, noise = 0.5 / 40 + 0.8 / 160, 0.2 / 16 + 0.8 / 160, 0.8 / 160
+    _, freedom = mean_variance(VARIANCES, StudyLayout(40, 4, 16))
+    assert freedom[0] == pytest.approx((items + raters - noise) ** 2 / (raters**2 / 15 + items**2 / 39))
+
+
+def test_what_cannot_be_missed_has_a_power_of_one() -> None:
+    for exact in (True, False):
+        assert power(100.0, np.array([1.0]), np.array([8.0]), 0.95, exact=exact)[0] == pytest.approx(1.0)
+
+
 def test_two_means_with_crossed_raters_have_the_power_of_simulated_tests() -> None:
     """Raters of two groups judge the same items; half of the items are of one kind."""
     layout, delta = StudyLayout(30, 20, 20), 0.6

@@ -49,7 +49,7 @@ RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "le
 """The columns of every result, after the grouping columns and the measure's own."""
 RENAMED: Final = {"iterations": "splits", "least": "min_items", "metrics": "metric",
                   "weights": "agreement_weights"}  # fmt: skip
-"""What options of measures were called once, and what they are called now."""
+"""Former names of options, and the present ones."""
 FROM_DESIGN: Final = "RaterGroups | None"
 """What a measure declares that the design of the corpus gives it: no option."""
 ONE_BY_ONE: Final = "the interval takes {} for drawn one by one, although they come from {} ('{}')"
@@ -82,7 +82,7 @@ class Measure:
     function: Callable[..., pl.DataFrame]
     view: View = PLAIN
     pools: bool = True
-    """Whether it pools raters where it is not told to keep them apart."""
+    """Whether it pools raters unless told to keep them apart."""
     pools_questions: bool = False
     """The same of questions."""
 
@@ -122,6 +122,10 @@ class Measure:
 
 
 REGISTRY: dict[str, Measure] = {}
+OPTIONAL: Final = ("weights", "sources")
+"""Options of intervals that a measure has only where it says so."""
+
+
 TYPES: Final = {
     "Kinds": Kinds,
     "Sequence": Sequence,
@@ -154,9 +158,8 @@ def _signature(function: Callable[..., pl.DataFrame], interval: Sequence[str]) -
     defaults = {option.name: option.default for option in fields(Bootstrap)}
     hints = {name: hint.__forward_arg__ for name, hint in WeightedIntervalOptions.__annotations__.items()}
     hints["ci"] = "Over" if "raters" in interval else "Resampled"
-    known = [name for name in ("weights", *hints) if name in interval or name not in ("weights", "sources")]
-    known = list(dict.fromkeys(known))
-    return signature.replace(parameters=[*own, *(_option(name, defaults[name], hints[name]) for name in known)])
+    known = [name for name in dict.fromkeys(("weights", *hints)) if name in interval or name not in OPTIONAL]
+    return signature.replace(parameters=[*own, *(option(name, defaults[name], hints[name]) for name in known)])
 
 
 def _takes_groups(function: Callable[..., Any]) -> bool:
@@ -203,17 +206,18 @@ class Recorded(Protocol[P]):
     def __call__(self, data: Judgments, *, powered_by: str | Sequence[str], **options: Any) -> pl.DataFrame: ...
 
 
-def _option(name: str, default: object, annotation: str) -> inspect.Parameter:
+def option(name: str, default: object, annotation: str) -> inspect.Parameter:
+    """An option of a measure, as its signature has it."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 WHOSE: Final = (
-    _option("kinds", None, "Kinds"),
-    _option("include_excluded", False, "bool"),
-    _option("include_extra", False, "bool"),
+    option("kinds", None, "Kinds"),
+    option("include_excluded", False, "bool"),
+    option("include_extra", False, "bool"),
 )
 """The options that every measure has: which judgments it uses."""
-POWERED_BY: Final = _option("powered_by", None, "str | Sequence[str] | None")
+POWERED_BY: Final = option("powered_by", None, "str | Sequence[str] | None")
 """The option of measures that a model can power: the rater, or several raters together, whose judgments do."""
 
 
@@ -430,7 +434,7 @@ def chosen_for(options: Mapping[str, Any], data: Any, *, pools: bool) -> Selecti
 
 
 def _of_nobody(result: pl.DataFrame) -> pl.DataFrame:
-    """A result about each rater without estimates, since its raters are seats: what belongs to nobody is no number."""
+    """A result about each rater without its estimates, since its raters are seats and no single people."""
     gone = [column for column in ("estimate", "low", "high") if column in result.columns]
     result = result.with_columns(pl.lit(None, result.schema[column]).alias(column) for column in gone)
     return result.with_columns(_noted(SEATS)) if "reason" in result.columns else result

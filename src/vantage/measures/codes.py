@@ -1,8 +1,7 @@
-"""Whole numbers in place of names and values, which is what sums over units are taken by.
+"""Whole numbers in place of names and values, by which sums over units are taken.
 
-Names are numbered by their hashes: rows that fall into one slot of a table are compared with the first of
-them, and the few that differ are grouped by themselves. That takes a fraction of the time of sorting, and
-no two names are ever taken for one because their hashes agree.
+Names are numbered by their hashes: rows in one slot of a table are compared with the first of them, and the few that
+differ are grouped on their own. That is much faster than sorting, and names with equal hashes are never confused.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def numbered(series: pl.Series) -> tuple[NDArray[np.int64], int]:
     >>> numbered(pl.Series(["b", None, "a", "b"]))
     (array([0, 1, 2, 0]), 3)
     """
-    # Most columns with one value throughout are told from the others by a look at their first rows.
+    # The first rows show of most columns that they have several values.
     if len(series) == 0 or (series[:32].n_unique() == 1 and series.eq_missing(series[0]).all()):
         return np.zeros(len(series), dtype=np.int64), min(len(series), 1)
     if series.dtype.is_integer() and series.dtype != pl.UInt64 and not series.null_count():

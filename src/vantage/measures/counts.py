@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 FEW: Final = 16
-"""Up to so many different values, units with the same counts are one kind; beyond, every unit is its own."""
+"""With at most this many different values, units with equal counts are one kind; otherwise each is its own."""
 
 
 @dataclass(frozen=True)

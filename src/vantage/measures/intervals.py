@@ -104,7 +104,7 @@ def weights(n: int, resamples: int, seed: int, *, multiplicity: Ints | None = No
     """
     rng = np.random.default_rng(seed)
     units = n if multiplicity is None else int(multiplicity.sum())
-    # One draw per kind is dearer than one draw per unit, so kinds must be few to be worth it.
+    # A draw by kind costs more than a draw by unit, so it pays only where kinds are few.
     by_kind = multiplicity is not None and 8 * n < units
     begin = None
     if multiplicity is not None and n < units and not by_kind:

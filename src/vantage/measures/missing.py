@@ -1,9 +1,10 @@
 """Answers that are missing where they would have been high or low: recognised, said, and bounded.
 
 A refusal that has nothing to do with the answer costs precision; one that goes with it moves every number made of the
-answers that are left. What raters would have said is not known, but on items whose other raters answered high, more
-refusals mean that high answers are refused. In the same way items may go to raters by what these would say of them:
-severe raters who judge the low items agree more with each other than any two raters would.
+answers that are left. What raters would have said is unknown, but more refusals on items whose other raters answered
+high mean that high answers are refused, and so may fewer answers where no judgment says that any are missing. In the
+same way items may go to raters by what these would say of them: severe raters who judge the low items agree more with
+each other than any two raters would.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ import polars as pl
 
 from vantage.measures.codes import dense
 from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Ints, Judgments, Key, by_columns, judgments_query
-from vantage.measures.relations.correlations import coefficient, p_value
+from vantage.measures.relations.correlations import coefficient, p_of_pearson, p_value, weighted_correlation
 
-CHANCE: Final = 0.001
-"""Below this p, what is missing goes with the answers: every table is looked at, so that chance must be ruled out."""
+CHANCE: Final = 0.005
+"""Below this p, what is missing goes with the answers. Every table is checked, so few may be suspected by chance."""
 LEAST_UNITS: Final = 10
 LEAST_RATERS: Final = 10
 LEAST_ANSWERS: Final = 5
 """Raters with fewer answers do not show how they answer."""
 MOST_CELLS: Final = 250_000
-"""In larger tables, of units by raters, nobody looks at who was given what."""
+"""Larger tables, of units by raters, are not checked for who was given what."""
 BEYOND: Final = (-3.9, 2.6)
 """How far, in standard errors of Fisher's z, raters' answers go with those to their items beyond chance. Errors in how
 high a rater answers take from the level of the items, so that chance is below zero."""
@@ -39,12 +40,12 @@ class Gap:
     missing: int
     asked: int
     correlation: float
-    """Of the share that is missing and the mean of the answers that are there, over units."""
+    """Of the share that is missing with the mean of the answers given, over units."""
     p: float
     share: float
     """The share of what was asked that is missing, on average over units that have an answer."""
     kept: float
-    """What the answers that are there add to the mean of all."""
+    """What the answers given add to the mean of all."""
 
     @property
     def note(self) -> str | None:
@@ -54,7 +55,7 @@ class Gap:
         where = "high" if self.correlation > 0 else "low"
         return (
             f"{self.missing} of {self.asked} answers are missing, more of them on items with {where} answers "
-            f"(r = {self.correlation:.2f}), so that they may not be like those that are there"
+            f"(r = {self.correlation:.2f}), so those given may not represent them"
         )
 
     def bounds(self, ends: tuple[float, float]) -> tuple[float, float]:
@@ -96,6 +97,31 @@ def _gap(units: pl.DataFrame) -> Gap | None:
         correlation, p = coefficient(share, mean, "pearson"), p_value(share, mean, "pearson") or 0.0
     return Gap(
         int(lost.sum()), int(asked.sum()), correlation, p, float(share.mean()), float(((1 - share) * mean).mean())
+    )
+
+
+def thinned(size: Floats, mean: Floats, times: Ints) -> str | None:
+    """What to say of a mean where units with high answers have fewer answers, or those with low ones.
+
+    Answers that were never recorded leave no status behind, but they leave the units that they belong to with fewer.
+    `times` says how many units have each size and mean.
+
+    >>> mean = np.repeat([1.0, 2.0, 3.0, 4.0], 5)
+    >>> thinned(9 - 2 * mean + np.tile([0.0, 1.0], 10), mean, np.ones(20, dtype=np.int64)).split(" (")[0]
+    'items with high answers have fewer answers'
+    >>> thinned(np.full(20, 3.0), mean, np.ones(20, dtype=np.int64)) is None
+    True
+    """
+    units = int(times.sum())
+    if units < LEAST_UNITS or np.ptp(size) == 0 or np.ptp(mean) == 0:
+        return None
+    r = float(weighted_correlation(size, mean, times[None, :].astype(np.float64), "pearson")[0])
+    if p_of_pearson(r, units) >= CHANCE:
+        return None
+    end, side = ("high", "low") if r < 0 else ("low", "high")
+    return (
+        f"items with {end} answers have fewer answers (r = {r:.2f}); if {end} answers are missing, the estimate is too "
+        f"{side}"
     )
 
 

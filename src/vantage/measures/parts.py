@@ -25,7 +25,7 @@ from vantage.measures.ratings import (
 )
 from vantage.measures.ratings import partitioned as partitioned  # noqa: PLC0414
 from vantage.measures.ratings import scales_of as scales_of  # noqa: PLC0414
-from vantage.scales import Level, Scale, show_code
+from vantage.scales import Band, Level, Scale, show_code
 
 names = by_columns
 Rounding: TypeAlias = Literal["none", "half_even", "half_up"]
@@ -177,16 +177,12 @@ def stacked(rows: Sequence[Mapping[str, Any]], frames: Sequence[pl.DataFrame], b
 
 def two_values(frame: pl.DataFrame, between: str, values: Sequence[Any] | None) -> tuple[Any, Any]:
     """The two values of a column that are compared: those asked for, or the only two there are."""
-    return pair_of(frame[between].drop_nulls().unique().sort().to_list(), between, values)
-
-
-def pair_of(present: Sequence[Any], between: str, values: Sequence[Any] | None) -> tuple[Any, Any]:
-    """The same, of a column whose values are known."""
+    present = frame[between].drop_nulls().unique().sort().to_list()
     if values is None:
+        if not present:
+            raise InputError(f"column '{between}' is empty here", remedy="compare by a column that has two values")
         if len(present) != 2:
             shown = ", ".join(f"'{v}'" for v in present[:6])
-            if not present:
-                raise InputError(f"column '{between}' is empty here", remedy="compare by a column that has two values")
             raise InputError(
                 f"column '{between}' has {len(present)} values ({shown}), not two",
                 remedy="name the two to compare with the option values",
@@ -196,8 +192,8 @@ def pair_of(present: Sequence[Any], between: str, values: Sequence[Any] | None) 
         raise InputError(f"{len(values)} values were given to compare", remedy="give two")
     for value in values:
         if value not in present:
-            known = [str(v) for v in present]
-            raise InputError(f"column '{between}' has no value '{value}'", remedy=nearest(str(value), known))
+            remedy = nearest(str(value), [str(v) for v in present])
+            raise InputError(f"column '{between}' has no value '{value}'", remedy=remedy)
     return values[0], values[1]
 
 
@@ -255,6 +251,12 @@ def neutral_point(scale: Scale | None, ends: tuple[float, float]) -> float:
             remedy="give the option neutral, such as the middle of the scale",
         )
     return 0.0
+
+
+def rising_bands(scale: Scale) -> list[Band]:
+    """The bands of a scale from low to high."""
+    edges = {band: [edge for edge in (band.at_least, band.above) if edge is not None] for band in scale.bands}
+    return sorted(edges, key=lambda band: max(edges[band], default=-np.inf))
 
 
 def reach_zero(ends: tuple[float, float]) -> bool:

@@ -68,7 +68,7 @@ class Against:
         high: The upper end of the interval.
         p: The column of p values; without one they follow from the interval.
         label: The name of a row, such as `{first} and {second}`; the grouping columns without it.
-        result: What stands in brackets after a name; the estimate with its interval without it. Rows that have not all
+        result: The text in brackets after a name; the estimate with its interval without it. Rows that have not all
             columns it names, as those of another table of the measure, are not compared.
     """
 
@@ -99,7 +99,7 @@ class Extremes:
         high: The upper end of the interval.
         among: Columns whose values are looked at one by one, such as the question when raters are ranked for each.
         label: The name of a row; the grouping columns without it.
-        result: What stands in brackets after a name.
+        result: The text in brackets after a name.
     """
 
     most: str

@@ -22,7 +22,7 @@ from vantage.measures.intervals import LIMITS, Bootstrap, Limits, Spread, on_sca
 from vantage.measures.ratings import Floats, Ints, RaterGroups, drawn_raters
 
 LEFT_OUT: Final = 30
-"""So many raters are left out one by one; more are left out in so many random groups."""
+"""Up to this many raters are left out one by one, more in this many random groups."""
 FEW_RATERS: Final = "no interval: with fewer than three raters nothing is known about other raters"
 LEFT_OUT_OF_PAIRS: Final = 100
 """The same for pairs of raters, which takes little time."""
@@ -77,7 +77,7 @@ def left_out_together(raters: int, rng: np.random.Generator, groups: int = LEFT_
 
 
 def raters_together(names: pl.Series, how: Bootstrap, most: int = LEFT_OUT) -> Ints:
-    """For each of some raters the number of those that are left out at once: who was drawn together stays together."""
+    """For each rater the number of the group that is left out at once; raters drawn together stay together."""
     drawn = np.arange(len(names)) if how.groups is None else how.groups.codes(names)
     return left_out_together(int(drawn.max(initial=-1)) + 1, np.random.default_rng(how.seed), most)[drawn]
 

@@ -272,7 +272,7 @@ class ItemSources:
 
     column: str
     of_items: pl.DataFrame
-    """`item` and `source`; whatever has none stands alone."""
+    """`item` and `source`; an item without a source stands alone."""
 
     @classmethod
     def of(cls, data: Judgments, column: str) -> ItemSources:
@@ -303,7 +303,7 @@ class RaterGroups:
 
     column: str
     of_raters: pl.DataFrame
-    """`rater` and `group`; whoever has none stands alone."""
+    """`rater` and `group`; a rater without a group stands alone."""
 
     @classmethod
     def of(cls, corpus: Any, column: str) -> RaterGroups:
@@ -316,7 +316,7 @@ class RaterGroups:
 
 
 def _drawn_together(units: pl.Series, drawn: pl.DataFrame) -> Ints:
-    """The number of what each unit was drawn in: a table says it, and whatever has nothing there stands alone."""
+    """The number of the source or group that each unit was drawn in; a unit without one stands alone."""
     unit, group = drawn.columns
     known = units.to_frame(unit).join(drawn, on=unit, how="left", maintain_order="left")
     alone = pl.when(pl.col(group).is_null()).then(pl.col(unit))

@@ -80,29 +80,26 @@ class Resampling(Bootstrap):
         none: list[Bounds] = [(None, None)] * len(estimates)
         if self.ci == "none" or (self.ci != "raters" and units < 2):
             return none
-        tables = without() if without is not None and self.ci in ("raters", "both") else []
-        if self.ci in ("raters", "both") and len(tables) < 3:
-            return none
-        of_raters: list[Spread | None] = []
-        if self.ci in ("raters", "both"):
-            of_raters = over_raters(tables, units, self.seed, within)
-        if self.ci == "raters":
-            spreads = of_raters
-        else:
-            sources = self.item_sources
-            together = None if sources is None or items is None else sources.codes(items)
-            left_out = np.concatenate(
-                [statistics(block) for block in leave_out(units, self.seed, min(JACKKNIFE, self.resamples), together)]
-            )
+        spreads: list[Spread | None] = []
+        if self.ci != "raters":
             if any(isinstance(limit, Jumping) for limit in within):
                 drawn = np.concatenate([statistics(block) for block in self.draws(units, items)])
                 return [
                     percentile(column, self.confidence) if np.isfinite(estimate) else (None, None)
                     for estimate, column in zip(estimates, drawn.T, strict=True)
                 ]
+            sources = self.item_sources
+            together = None if sources is None or items is None else sources.codes(items)
+            rest = leave_out(units, self.seed, min(JACKKNIFE, self.resamples), together)
+            left_out = np.concatenate([statistics(block) for block in rest])
             spreads = [Spread.without(column, limit) for column, limit in zip(left_out.T, within, strict=True)]
-        if self.ci == "both":
-            spreads = [spread and spread.plus(other) for spread, other in zip(spreads, of_raters, strict=True)]
+        if self.ci in ("raters", "both"):
+            tables = without() if without is not None else []
+            if len(tables) < 3:
+                return none
+            of_raters = over_raters(tables, units, self.seed, within)
+            both = zip(spreads, of_raters, strict=True) if spreads else ()
+            spreads = [spread and spread.plus(other) for spread, other in both] or of_raters
         return [
             interval(estimate, spread, self.confidence, limit)
             for estimate, spread, limit in zip(estimates, spreads, within, strict=True)

@@ -1,4 +1,4 @@
-"""From a table to the counts of each group, on one of two ways.
+"""From a table to the counts of each group, in one of two ways.
 
 A table in memory is numbered and added up in plain arrays (`Encoded`), which is the faster way. A lazy frame,
 and a frame too large to be numbered in little memory, is aggregated as it streams by (`Streamed`).
@@ -18,6 +18,7 @@ from vantage.measures.intervals import NOT_HELD, Bootstrap
 from vantage.measures.kernel import Answers, Statistic, bounds
 from vantage.measures.missing import Gap, allocated, gaps
 from vantage.measures.ratings import (
+    ALONE,
     CODER,
     REPEATED,
     By,
@@ -38,12 +39,13 @@ from vantage.measures.ratings import (
 from vantage.measures.tables import Encoded, Streamed, Sums
 from vantage.scales import Level, Scale, show_code
 
+NOBODY: Final = "no item has an answer"
 AT_HAND: Final = 5_000_000
 """A table in memory with more rows than that is streamed."""
 
 
 Source: TypeAlias = Encoded | Streamed
-"""The answers of a table, and what a first look at it told: groups, values, and who did not answer."""
+"""The answers of a table, with its groups, its values and the number of missing answers."""
 
 
 def source_of(
@@ -120,6 +122,8 @@ class CountedGroup(Generic[Sums]):
 
     def estimated(self, statistic: Statistic, how: Bootstrap, undefined: str | None = None) -> dict[str, Any]:
         """The estimate of a statistic with its interval, as columns of the group's row; or why there is none."""
+        if not self.counts.units:
+            return {"estimate": None, "reason": ALONE if statistic.least > 1 else NOBODY}
         estimate = statistic.estimate(self.counts)
         if not np.isfinite(estimate):
             return {"estimate": None, "reason": undefined}

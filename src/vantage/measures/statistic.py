@@ -9,12 +9,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, wraps
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from vantage.measures.base import Recorded, measure, table
+from vantage.measures.base import Recorded, measure, option, table
 from vantage.measures.codes import dense, encode
 from vantage.measures.counts import FEW, Counts, coarse_columns
 from vantage.measures.intervals import LIMITS, OVER, Bootstrap, Limits, WeightedIntervalOptions
@@ -23,7 +23,7 @@ from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import PLAIN, View
-from vantage.measures.ratings import ALONE, UNIT, By, Floats, Judgments
+from vantage.measures.ratings import UNIT, By, Floats, Judgments
 from vantage.measures.resampling import per_item
 from vantage.measures.sources import coarse as coarsened
 from vantage.measures.sources import counted_groups
@@ -31,8 +31,6 @@ from vantage.measures.sources import counted_groups
 Coarse: TypeAlias = bool | Literal["sign"]
 Rows: TypeAlias = Callable[..., Floats]
 """From the counts of units, and options, to a value for each unit, or to columns of whose sums the estimate is made."""
-NOBODY: Final = "no item has an answer"
-_KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
 
 
 def statistic(
@@ -64,7 +62,7 @@ def statistic(
     """
 
     def register(rows: Rows) -> Recorded[Any]:
-        own = [p for p in inspect.signature(rows).parameters.values() if p.kind is _KEYWORD]
+        own = [p for p in inspect.signature(rows).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
         def made(options: Mapping[str, Any]) -> Statistic:
             return Statistic(partial(rows, **{p.name: options[p.name] for p in own}), of, limits, least)
@@ -78,23 +76,14 @@ def statistic(
             how = Bootstrap(**{key: options[key] for key in asked}, over=OVER)
             result: list[dict[str, Any]] = []
             for group, chosen in counted_groups(data, by, how, paired=least > 1):
-                if not group.counts.units:
-                    result.append({**group.row, "reason": ALONE if least > 1 else NOBODY})
-                    continue
-                part = coarsened(group, options["coarse"])[0] if coarsens else group
+                part = coarsened(group, options["coarse"])[0] if coarsens and group.counts.units else group
                 result.append({**group.row, **part.estimated(made(options), chosen, undefined)})
             return table(result, by)
 
-        data = inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Judgments")
-        shared = [inspect.Parameter("by", _KEYWORD, default=(), annotation="By")]
-        shared += (
-            [inspect.Parameter("coarse", _KEYWORD, default=False, annotation="bool | Literal['sign']")]
-            if coarsens
-            else []
-        )
-        interval = inspect.Parameter(
-            "resampling", inspect.Parameter.VAR_KEYWORD, annotation="Unpack[WeightedIntervalOptions]"
-        )
+        kind = inspect.Parameter
+        data = kind("data", kind.POSITIONAL_OR_KEYWORD, annotation="Judgments")
+        shared = [option("by", (), "By"), *([option("coarse", False, "bool | Literal['sign']")] if coarsens else [])]
+        interval = kind("resampling", kind.VAR_KEYWORD, annotation="Unpack[WeightedIntervalOptions]")
         declared = inspect.Signature([data, *shared, *own, interval])
         function.__signature__ = function.__declared__ = declared  # type: ignore[attr-defined]
         by_model = Powered(contributions) if powered else None

@@ -147,7 +147,7 @@ class Coded:
 
 @dataclass(frozen=True)
 class _Table:
-    """What a first look at a table told."""
+    """What a first pass over a table shows."""
 
     by: list[str]
     values: Floats

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.measures.rationale.single import rouge
 from vantage.corpora.readers import load
 from vantage.errors import InputError
 from vantage.measures import rationale_agreement, rationale_similarity
-from vantage.measures.rationale.overlap import rouge
 
 
 def corpus(seed: int = 0) -> pl.DataFrame:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from tests.measures.rationale.single import bleu, rouge
 from vantage.errors import InputError
 from vantage.measures.ratings import Floats
-from vantage.measures.rationale.overlap import bleu, rouge
 from vantage.measures.rationale.semantic import OVERLAP, Likeness
 
 PAIRS = [("the cat sat", ("a cat sat",)), ("he blames them", ("they blame him", "he blames all of them"))]

@@ -25,6 +25,7 @@ from vantage.measures.parts import (
     neutral_point,
     parts,
     reach_zero,
+    rising_bands,
     rounded,
     scales_of,
     unit_table,
@@ -287,7 +288,7 @@ class _Rule:
         neutral = neutral_point(scale, part.ends) if self.neutral is None else self.neutral
         if scale is None or not scale.bands or self.neutral is not None:
             return _Bands(SIDES, (), neutral)
-        rising = tuple(sorted(scale.bands, key=_lower_edge))
+        rising = tuple(rising_bands(scale))
         # A sign has three values, so it can only be named by the bands of a scale that has three.
         shown = SIDES if self.method == "signs" and len(rising) != 3 else tuple(band.name for band in rising)
         return _Bands(shown, rising, neutral)
@@ -357,11 +358,6 @@ class _Bands:
         """The names of the bands at these places."""
         middle = (len(self.names) - 1) / 2
         return [None if np.isnan(p) else self.names[int(p + middle)] for p in place.tolist()]
-
-
-def _lower_edge(band: Band) -> float:
-    edges = [edge for edge in (band.at_least, band.above) if edge is not None]
-    return max(edges, default=-np.inf)
 
 
 def _fit(ratings: Ratings, method: str, seed: int) -> DawidSkene | Mace:

@@ -75,7 +75,7 @@ class Responses:
 
 
 SMALLEST: Final = 1e-10
-"""What stands for an expected count or a prior of zero, so that no class is excluded by one answer alone."""
+"""Replaces expected counts and priors of zero, so that no single answer excludes a class."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

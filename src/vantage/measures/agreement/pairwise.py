@@ -93,8 +93,7 @@ def difference(
         if part.counts.units and part.scale is not None:
             part.level("interval")  # refuses differences of a nominal scale
         for name, of_units in statistics.items():
-            row = {**part.row, "statistic": name}
-            rows.append({**row, "reason": ALONE} if not part.counts.units else row | part.estimated(of_units, how))
+            rows.append({**part.row, "statistic": name, **part.estimated(of_units, how)})
     return table(rows, by)
 
 
@@ -121,7 +120,7 @@ def _deviation(counts: Counts, sd: str) -> Floats:
 
 
 ANY: Final = "any"
-"""What stands in the column `on` of the row that counts all unanimous items."""
+"""The value of `on` in the row that counts all unanimous items."""
 
 
 UNANIMITY_VIEW: Final = View(

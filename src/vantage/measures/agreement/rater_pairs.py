@@ -303,29 +303,18 @@ def _pair_rows(
             column = without[unit[pair == index], index] if one_by_one else without[:, index]
             spread = Spread.without(column, PAIR_LIMITS[name])
             bounds[index] = made_of(float(estimates[index]), spread, bootstrap.confidence, PAIR_LIMITS[name])
-    left_out = part.counts["left_out"]
     undefined = CERTAIN if name == "kappa" else CONSTANT
-    rows = []
+    common = {**part.key, "raters": 2, "left_out": part.counts["left_out"]}
+    rows: list[dict[str, Any]] = []
     for index in np.flatnonzero(items >= max(min_items, 1)).tolist():
-        a, b = pairs.raters[index].tolist()
-        defined = bool(np.isfinite(estimates[index]))
-        low, high = bounds[index] if defined else (None, None)
-        rows.append(
-            {
-                **part.key,
-                "rater_a": names[a],
-                "rater_b": names[b],
-                "estimate": float(estimates[index]) if defined else None,
-                "low": low,
-                "high": high,
-                "over": "items" if low is not None else None,
-                "items": int(items[index]),
-                "raters": 2,
-                "judgments": int(judgments[index]),
-                "left_out": left_out,
-                "reason": None if defined else undefined,
-            }
-        )
+        a, b = (names[rater] for rater in pairs.raters[index].tolist())
+        row = {**common, "rater_a": a, "rater_b": b, "items": int(items[index]), "judgments": int(judgments[index])}
+        if not np.isfinite(estimates[index]):
+            rows.append({**row, "reason": undefined})
+            continue
+        low, high = bounds[index]
+        over = "items" if low is not None else None
+        rows.append({**row, "estimate": float(estimates[index]), "low": low, "high": high, "over": over})
     return rows
 
 

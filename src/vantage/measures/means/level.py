@@ -24,6 +24,7 @@ from vantage.measures.intervals import (
     speaks_of_raters,
 )
 from vantage.measures.kernel import Statistic
+from vantage.measures.missing import thinned
 from vantage.measures.parts import (
     DISJOINT,
     Part,
@@ -42,8 +43,8 @@ from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import UNIT, By, Floats, Ints, Judgments, judgments_frame
 from vantage.measures.resampling import ratio
-from vantage.measures.sources import CountedGroup, counted_groups
-from vantage.measures.statistic import NOBODY, contribution
+from vantage.measures.sources import NOBODY, CountedGroup, counted_groups
+from vantage.measures.statistic import contribution
 from vantage.scales import Scale
 
 _COLUMNS: Final = ("between", "probability")
@@ -339,20 +340,19 @@ def _plain(group: CountedGroup[Counts], options: Mapping[str, Any], how: Bootstr
     scale, values = group.scale, group.counts.values
     row = {**group.row, "note": group.notes[1], "scale": None if scale is None else scale.describe()}
     if "value" in options:
-        said = (values == code_of(options["value"], scale, values)).astype(np.float64)
-        statistic = Statistic(lambda table: table.table @ said / table.size, limits=SHARES)
+        said, ends = (values == code_of(options["value"], scale, values)).astype(np.float64), SHARES
     else:
         refuse_nominal(scale, group.questions, "a mean")
-        ends = ends_of(scale, values)
-        statistic = Statistic(lambda table: table.table @ values / table.size, limits=ends)
+        said, ends = values, ends_of(scale, values)
     if not group.counts.units:
         return {**row, "reason": NOBODY}
-    made = group.estimated(statistic, how)
-    if group.gap is not None and group.gap.note is not None and "value" not in options:
-        ends = statistic.limits if np.isfinite(statistic.limits).all() else (values[0], values[-1])
-        low, high = group.gap.bounds(ends)
+    statistic = Statistic(lambda table: table.table @ said / table.size, limits=ends)
+    if group.gap is None:
+        row["note"] = thinned(group.counts.answers, statistic.rows(group.counts), group.counts.multiplicity)
+    elif group.gap.note is not None and "value" not in options:
+        low, high = group.gap.bounds(ends if np.isfinite(ends).all() else (values[0], values[-1]))
         row["note"] = f"{group.gap.note}; with all of them the estimate would lie between {low:.2f} and {high:.2f}"
-    return row | made
+    return row | group.estimated(statistic, how)
 
 
 def _shown(result: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:

@@ -49,9 +49,9 @@ def says_nothing(texts: pl.Series) -> pl.Series:
 
 
 def fragments(text: Iterable[Word], places: Mapping[Word, int]) -> list[int]:
-    """The lengths of the longest runs of words that stand in the source too (Grusky et al. 2018), left to right.
+    """The lengths of the longest runs of words that the source has too (Grusky et al. 2018), left to right.
 
-    `places` says where each word stands in the source.
+    `places` gives the places of each word in the source.
 
     >>> fragments("he says the office is slow".split(), word_places("the office is slow , I say".split()))
     [4]
@@ -59,7 +59,7 @@ def fragments(text: Iterable[Word], places: Mapping[Word, int]) -> list[int]:
     lengths, run, ends = [], 0, 0
     for word in text:
         here = places.get(word, 0)
-        # The run goes on where it ended one place before in the source, wherever that is.
+        # A run continues wherever the source has the next word right after it.
         if further := ends << 1 & here:
             run, ends = run + 1, further
             continue

@@ -1,6 +1,6 @@
 """Words in common: BLEU and ROUGE of one text against one or several references.
 
-Tokens are those of sacrebleu, NLTK and rouge-score (the extra `text`), formulas those of sacrebleu and rouge-score. The
+Tokens are those of sacrebleu, NLTK (the extra `text`) and rouge-score, formulas those of sacrebleu and rouge-score. The
 counting is done here, for many pairs at once, because a study compares every text many times: n-grams are columns of
 sparse matrices, and the longest common subsequence is found with bits instead of a table. What papers call BLEU differs
 in tokens, smoothing and weights, so all three are options.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
@@ -36,60 +36,23 @@ _ROUGE_WORD: Final = re.compile(r"[a-z0-9]+")
 _EXTRA: Final = "pip install 'vantage-raters[text]'"
 
 
-def bleu(
-    candidate: str,
-    references: str | Sequence[str],
-    *,
-    n: int = 4,
-    smoothing: Smoothing = "floor",
-    value: float | None = None,
-    weights: Sequence[float] | None = None,
-    tokens: Tokens = "treebank",
-    effective_order: bool = False,
-) -> float:
-    """BLEU-n (Papineni et al. 2002) of a text against its references, with n-gram matches clipped by all of them.
-
-    The defaults are those of NLTK with smoothing method 1, the usual choice for single sentences; sacrebleu's own
-    sentence BLEU is `smoothing="exp", tokens="13a", effective_order=True`. A text without a word in common scores 0.
-
-    Args:
-        candidate: The text.
-        references: What it is compared with; of several, matches with any count.
-        n: The longest n-grams.
-        smoothing: What counts as matched where nothing is.
-        value: The number of `floor` (0.1) or `add-k` (1).
-        weights: Of the n-gram lengths; all alike unless given. Some papers use thirds that are rounded to 0.33.
-        tokens: How texts are cut.
-        effective_order: Whether n-grams that are longer than the text are left out, rather than unmatched.
-
-    >>> round(bleu("the cat sat on the mat", "the cat sat on a mat", n=2), 4)
-    0.7071
-    >>> bleu("so it goes", "nothing alike", n=2)
-    0.0
-    """
-    scores = bleu_of_pairs(
-        [(candidate, references)],
-        (n,),
-        smoothing,
-        value,
-        {n: weights} if weights else {},
-        tokens,
-        effective_order=effective_order,
-    )
-    return float(scores[n][0])
-
-
 def bleu_of_pairs(
     pairs: Sequence[Pair],
     lengths: Sequence[int],
     smoothing: Smoothing = "floor",
-    value: float | None = None,
     weights: Mapping[int, Sequence[float]] | None = None,
     tokens: Tokens = "treebank",
-    *,
-    effective_order: bool = False,
 ) -> dict[int, Floats]:
-    """BLEU-n of many texts, each against its own references, for several n at once."""
+    """BLEU-n (Papineni et al. 2002) of texts against their references, for several n; any reference's n-grams match.
+
+    The defaults are those of NLTK with smoothing method 1, the usual choice for single sentences. A text without a word
+    in common scores 0. `weights` are those of the n-gram lengths, by n, equal unless given; some papers use thirds that
+    are rounded to 0.33.
+
+    >>> scores = bleu_of_pairs([("the cat sat on the mat", "the cat sat on a mat"), ("so it goes", "nothing")], [2])
+    >>> scores[2].round(4).tolist()
+    [0.7071, 0.0]
+    """
     for n, given in (weights or {}).items():
         if len(given) != n:
             raise InputError(f"BLEU-{n} has {n} weights, not {len(given)}", remedy="give one weight per length")
@@ -109,58 +72,45 @@ def bleu_of_pairs(
         brevity = np.where(size < closest, np.exp(1 - closest / size), 1.0)
     matched = np.array([texts.clipped(n) for n in range(1, longest + 1)])
     possible = np.maximum(size - np.arange(longest)[:, None], 0).astype(np.float64)
-    precision, usable = _precisions(matched, possible, smoothing, value)
+    precision = _precisions(matched, possible, smoothing)
     scores: dict[int, Floats] = {}
     for n in lengths:
         share = np.array((weights or {}).get(n) or [1 / n] * n)[:, None]
-        parts, there = precision[:n], usable[:n]
-        if effective_order:
-            share = there / np.maximum(there.sum(axis=0), 1)
-            parts = np.where(there, parts, 1.0)
         with np.errstate(divide="ignore"):
-            mean = np.exp((share * np.log(parts)).sum(axis=0))
+            mean = np.exp((share * np.log(precision[:n])).sum(axis=0))
         scores[n] = np.where(matched[0] > 0, brevity * mean, 0.0)
     return scores
 
 
-def _precisions(matched: Floats, possible: Floats, smoothing: Smoothing, value: float | None) -> tuple[Floats, Any]:
-    """The precision of every length and pair as sacrebleu smooths it, and whether the text is long enough for it.
+def _precisions(matched: Floats, possible: Floats, smoothing: Smoothing) -> Floats:
+    """The precision of every n-gram length and pair, smoothed as sacrebleu does.
 
     An n-gram length that the text is too short for has one place, and no match in it.
     """
-    floor = {"floor": 0.1 if value is None else value, "add-k": 1.0}.get(smoothing, 0.0)
-    more = np.zeros((len(matched), 1))
     if smoothing == "add-k":
-        more[1:] = 1.0 if value is None else value
-    matched, possible = matched + more, possible + more
+        matched, possible = (np.concatenate([one[:1], one[1:] + 1.0]) for one in (matched, possible))
     usable = np.cumprod(possible > 0, axis=0).astype(bool)
+    floor = {"floor": 0.1, "add-k": 1.0}.get(smoothing, 0.0)
     instead = np.full_like(matched, floor if smoothing == "floor" else 0.0)
     if smoothing == "exp":
         instead = 0.5 ** np.cumsum((matched == 0) & usable, axis=0)
     counted = np.where(matched > 0, matched, instead) / np.where(usable, possible, 1.0)
-    return np.where(usable, counted, floor), usable
+    return np.where(usable, counted, floor)
 
 
-def rouge(candidate: str, references: str | Sequence[str], *, stem: bool = False) -> dict[str, float]:
-    """ROUGE-1, -2 and -L (Lin 2004) as F-measures; of several references the most alike counts.
+def rouge_of_pairs(pairs: Sequence[Pair]) -> dict[str, Floats]:
+    """ROUGE-1, -2 and -L (Lin 2004) as F-measures of texts; of several references the most alike counts.
 
-    >>> {name: round(score, 3) for name, score in rouge("the cat sat", ["a cat sat down", "dogs run"]).items()}
-    {'rouge-1': 0.571, 'rouge-2': 0.4, 'rouge-l': 0.571}
+    >>> scores = rouge_of_pairs([("the cat sat", ["a cat sat down", "dogs run"])])
+    >>> {name: score.round(3).tolist() for name, score in scores.items()}
+    {'rouge-1': [0.571], 'rouge-2': [0.4], 'rouge-l': [0.571]}
     """
-    return {name: float(scores[0]) for name, scores in rouge_of_pairs([(candidate, references)], stem=stem).items()}
-
-
-def rouge_of_pairs(pairs: Sequence[Pair], *, stem: bool = False) -> dict[str, Floats]:
-    """ROUGE-1, -2 and -L of many texts, each against its own references."""
-    texts = _Texts(pairs, lambda texts: CutTexts.of(texts, partial(_rouge_words, stem=stem)))
+    texts = _Texts(pairs, lambda texts: CutTexts.of(texts, lambda text: _ROUGE_WORD.findall(text.lower())))
     candidate = texts.candidate[texts.pair]
-    shared = {
-        "rouge-1": (texts.shared(1), 0),
-        "rouge-2": (texts.shared(2), 1),
-        "rouge-l": (texts.subsequences(), 0),
-    }
     scores = {}
-    for name, (common, shorter) in shared.items():
+    for name, common, shorter in zip(
+        ROUGE, (texts.shared(1), texts.shared(2), texts.subsequences()), (0, 1, 0), strict=True
+    ):
         lengths = [np.maximum(texts.sizes[at] - shorter, 1) for at in (candidate, texts.references)]
         scores[name] = np.maximum.reduceat(2 * common / (lengths[0] + lengths[1]), texts.first)
     return scores
@@ -305,21 +255,9 @@ def _known(references: str | Sequence[str]) -> list[str]:
     return known
 
 
-def _rouge_words(text: str, stem: bool) -> Sequence[str]:
-    if stem:
-        words: list[str] = _rouge_stemmer().tokenize(text)
-        return words
-    return _ROUGE_WORD.findall(text.lower())
-
-
-@lru_cache(maxsize=1)
-def _rouge_stemmer() -> Any:
-    return _required("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=True)
-
-
 def _required(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        package = {"sacrebleu": "sacrebleu", "nltk": "nltk"}.get(module.partition(".")[0], "rouge-score")
+        package = module.partition(".")[0]
         raise InputError(f"this measure needs {package}, which is not installed", remedy=_EXTRA) from None

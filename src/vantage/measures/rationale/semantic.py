@@ -131,7 +131,7 @@ class Likeness:
 
     def _bleu(self, pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
         lengths = [int(re.sub(r"\D", "", name)) for name in names]
-        scores = bleu_of_pairs(pairs, lengths, self.smoothing, None, self.weights, self.tokens)
+        scores = bleu_of_pairs(pairs, lengths, self.smoothing, self.weights, self.tokens)
         return {name: scores[n] for name, n in zip(names, lengths, strict=True)}
 
     def _rouge(self, pairs: Sequence[Pair], _: list[str]) -> dict[str, Floats]:

@@ -13,7 +13,7 @@ from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, ItemSources, Judgments, RaterGroups, judgments_frame
-from vantage.measures.relations.groups import Over, analysed, trait_scales
+from vantage.measures.relations.groups import COUNTED, Over, analysed, trait_scales
 
 VIEW: Final = View(
     "Groups compared",
@@ -75,8 +75,8 @@ def compare(
     if len(levels) < 2:
         raise InputError(f"column '{between}' has only one value", remedy="compare another column")
     scale, rows = trait_scales(data).get(between), []
+    how: dict[str, Any] = {"sources": sources, "groups": groups, "over": ci, "confidence": confidence}
     for part in parts(data, by, extra=[between]):
-        how: dict[str, Any] = {"sources": sources, "groups": groups, "over": ci, "confidence": confidence}
         made = analysed(part, between, scale, values=values, **how)
         rows += [{**part.key, **row} for row in _shown(list(made))]
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
@@ -91,25 +91,18 @@ def _shown(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
     kept = [row for row in made if row["row"] != "missing"]
     if [row["row"] for row in kept] == ["group", "group"]:
         first, second = kept
-        apart = {
-            "rater": ["raters"],
-            "group": ["raters"],
-            "item": ["items"],
-            "source": ["items"],
-        }.get(first["unit"], [])
-        both = {name: max(first[name], second[name]) for name in ("items", "raters")}
-        kept = [{**first, **both, **{name: first[name] + second[name] for name in (*apart, "judgments")}}]
+        apart = ("judgments", COUNTED.get(first["unit"]))
+        both = {name: (first[name], second[name]) for name in ("items", "raters", "judgments")}
+        kept = [first | {name: sum(n) if name in apart else max(n) for name, n in both.items()}]
     out = []
     for row in kept:
         left_out = {**row["left_out"], **({"no_value": unknown} if unknown else {})}
-        named = {
-            "first": row["higher"] if row["versus"] is None else row["group"],
-            "second": row["versus"] or row["lower"],
-        }
+        first, second = row["higher"] if row["versus"] is None else row["group"], row["versus"] or row["lower"]
         means = {"first_mean": row.get("mean"), "second_mean": row.get("versus_mean")}
         result = {"difference": row.get("estimate"), "test": "mixed", "effect": "points"}
         own = ("row", "group", "versus", "higher", "lower", "mean", "versus_mean", "p_trait")
         rest = {name: value for name, value in row.items() if name not in own}
-        units = row["raters"] if row["unit"] in ("rater", "group") else row["items"]
-        out.append({**named, **means, **result, "statistic": None, **rest, "left_out": left_out, "units": units})
+        units = row[COUNTED.get(row["unit"], "items")]
+        named = {"first": first, "second": second, **means, **result, "statistic": None}
+        out.append({**named, **rest, "left_out": left_out, "units": units})
     return out

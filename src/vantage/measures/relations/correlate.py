@@ -147,13 +147,11 @@ def correlate(
             check_level(part.scales.get(str(question[0])), answers, "a correlation")
         questions = part.frame["question"].unique().sort().to_list()
 
-        def scored(answered: pl.DataFrame) -> dict[str, pl.DataFrame]:
-            return _scores(answered, aggregate, rounding, others, order or {})
-
         several = how.chosen(several_items(part.answered, how.groups))
-        over_raters = several.ci in ("raters", "both")
-        rest = [scored(left) for left in without_raters(part.answered, how)] if over_raters else []
-        scores = scored(part.answered)
+        left = without_raters(part.answered, how) if several.ci in ("raters", "both") else ()
+        scores, *rest = (
+            _scores(answered, aggregate, rounding, others, order or {}) for answered in (part.answered, *left)
+        )
         pairs = [*combinations(questions, 2), *product(questions, others)]
         if not pairs:
             raise InputError(

@@ -14,7 +14,7 @@ CORRELATIONS: Final[tuple[Correlation, ...]] = get_args(Correlation)
 _CELLS: Final = 2000
 """Above this many distinct pairs of values, Kendall's tau is counted resample by resample."""
 _KINDS: Final = 250
-"""Up to this many distinct pairs of values, as ratings have, a resample is told by how often it has each of them."""
+"""Up to this many distinct pairs of values, as ratings have, a resample is described by how often it has each."""
 _LEVELS: Final = 50
 """Up to this many distinct values, as ratings have, a product of matrices adds up their weights."""
 
@@ -98,7 +98,7 @@ def p_value(x: Floats, y: Floats, method: Correlation, independent: float | None
     0.0833...
     """
     from scipy import stats
-    from scipy.special import factorial, stdtr
+    from scipy.special import factorial
 
     n = len(x) if independent is None else min(independent, len(x))
     r = coefficient(x, y, method)
@@ -112,8 +112,18 @@ def p_value(x: Floats, y: Floats, method: Correlation, independent: float | None
     orders = 2 / float(factorial(n))
     if abs(r) >= 1:
         return orders
-    t = r * np.sqrt((n - 2) / (1 - r * r))
-    return max(float(2 * stdtr(n - 2, -abs(t))), orders if method == "spearman" else 0.0)
+    return max(p_of_pearson(r, n), orders if method == "spearman" else 0.0)
+
+
+def p_of_pearson(r: float, n: float) -> float:
+    """The two-sided p-value of a correlation of so many pairs by Student's t.
+
+    >>> round(p_of_pearson(0.5, 20), 4)
+    0.0248
+    """
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(n - 2, -abs(r) * np.sqrt((n - 2) / max(1 - r * r, 1e-300))))
 
 
 def pearson_of_sums(n: Any, x: Any, y: Any, xx: Any, yy: Any, xy: Any, *, least: tuple[Any, Any] = (0, 0)) -> Floats:

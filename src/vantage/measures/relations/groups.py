@@ -25,12 +25,13 @@ from vantage.measures.multiplicity import adjusted
 from vantage.measures.parts import DISJOINT, Part, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Ints, ItemSources, Judgments, RaterGroups
-from vantage.scales import Scale, show_code
 
 ENOUGH: Final = 5
-"""A group of fewer raters is described and not tested: nobody can tell a group's character from a person's."""
+"""A group of fewer raters is described but not tested, since one person could make the difference."""
 OTHERS: Final = "the others"
 SAME: Final = "all answers are the same"
+COUNTED: Final = {"rater": "raters", "group": "raters", "item": "items", "source": "items"}
+"""What groups are made of, by the units of their design."""
 PLAIN: Final = ("rater", "item", "question", "condition", "sample", "kind")
 """Columns whose values are names, whatever they look like."""
 Over: TypeAlias = Literal["auto", "both", "items", "raters", "none"]
@@ -98,12 +99,11 @@ def groups(
         raise InputError("no trait was named", remedy="pass traits, such as gender,age")
     held = names(given)
     scales = trait_scales(data)
+    how: dict[str, Any] = {"sources": sources, "groups": groups, "over": ci, "confidence": confidence}
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=[*chosen, *held]):
         for trait in chosen:
-            others = [one for one in held if one != trait]
-            how: dict[str, Any] = {"sources": sources, "groups": groups, "over": ci, "confidence": confidence}
-            made = analysed(part, trait, scales.get(trait), given=others, **how)
+            made = analysed(part, trait, scales.get(trait), given=[one for one in held if one != trait], **how)
             rows += [{**part.key, "trait": trait, **row} for row in made]
     return table(rows, names(by)).with_columns(
         pl.col(name).cast(pl.Float64) for name in ("p", "p_adjusted", "p_trait") if rows
@@ -116,20 +116,11 @@ def trait_scales(data: Judgments) -> dict[str, TraitScale]:
 
 
 def analysed(
-    part: Part,
-    column: str,
-    scale: TraitScale | None = None,
-    *,
-    values: Sequence[object] | None = None,
-    given: Sequence[str] = (),
-    sources: ItemSources | str | None = None,
-    groups: RaterGroups | None = None,
-    over: str = "auto",
-    confidence: float = 0.95,
+    part: Part, column: str, scale: TraitScale | None = None, *, values: Sequence[object] | None = None, **how: Any
 ) -> Iterator[dict[str, Any]]:
     """The rows of one column: of the answers, or of each option of a question without an order.
 
-    `values` compares these values of the column alone.
+    `values` compares these values of the column alone; the other options are those of `GroupAnalysis.of`.
     """
     frame = part.frame if values is None else part.frame.filter(pl.col(column).is_in(values))
     if values is not None or column in PLAIN:
@@ -140,14 +131,8 @@ def analysed(
     binary = len(codes) == 2
     for option in codes[1:] if binary else codes:
         one = frame if option is None else frame.with_columns(value=(pl.col("value") == option).cast(pl.Float64))
-        of_option = {} if option is None or binary or question is None else {"option": _called(question, option)}
-        how: dict[str, Any] = {"sources": sources, "groups": groups, "over": over, "confidence": confidence}
-        asked = GroupAnalysis.of(one, column, scale, given=given, **how)
-        yield from ({**of_option, **row} for row in asked.rows())
-
-
-def _called(scale: Scale, code: float) -> str:
-    return next((one.label for one in scale.options if one.code == code and one.label), show_code(code))
+        of_option = {} if option is None or binary or question is None else {"option": question.label(option)}
+        yield from ({**of_option, **row} for row in GroupAnalysis.of(one, column, scale, **how).rows())
 
 
 @dataclass(frozen=True)
@@ -309,7 +294,7 @@ class GroupAnalysis:
 
     def _check_over(self) -> None:
         """Refuses an interval over what the groups are not made of."""
-        made = {"rater": "raters", "group": "raters", "item": "items", "source": "items"}.get(self._unit, self.over)
+        made = COUNTED.get(self._unit, self.over)
         alone = self.over == "raters" and self.frame["rater"].n_unique() < 2
         if (self.over in ("items", "raters") and self.over != made) or self.over == "runs" or alone:
             units = "items" if alone else made
@@ -326,13 +311,8 @@ class GroupAnalysis:
             against = [self.levels.index(self.base)]
         versus = str(self.levels[against[0]]) if len(against) == 1 else OTHERS
         of_group = self.asked.filter(pl.col(self.column) == self.levels[place])
-        row: dict[str, Any] = {
-            "row": "group",
-            "group": name,
-            "versus": versus,
-            **counts(self.frame.filter(there), of_group),
-        }
-        row |= {"higher": name, "lower": versus, "p": None}
+        row: dict[str, Any] = counts(self.frame.filter(there), of_group)
+        row |= {"row": "group", "group": name, "versus": versus, "higher": name, "lower": versus, "p": None}
         if self.problem is not None:
             mean = self.frame.filter(there)["value"].mean() if len(self.frame) else None
             return {**row, "mean": mean, "reason": self.problem}
@@ -405,8 +385,8 @@ class GroupAnalysis:
 
     @property
     def _ends(self) -> dict[str, str]:
-        """Who stands at the two ends of a trend or a slope, in words."""
-        whose = "items" if self._unit in ("item", "source") else "raters"
+        """The two ends of a trend or a slope, in words."""
+        whose = COUNTED.get(self._unit, "raters")
         return {end: f"{whose} of {end} {self.column}" for end in ("higher", "lower")}
 
     def _tested(self, weights: Floats) -> dict[str, Any]:

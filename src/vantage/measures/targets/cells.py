@@ -4,8 +4,8 @@ The model is a cumulative logit (two answers: a logit) with random effects of it
 and of items by traits (Gelman and Little 1997). A cell that few raters fill is drawn towards what its traits and the
 item have in common with others; one that nobody fills is predicted from these alone. How sure that is comes from draws
 of the effects, given the working response at their mode, and of their standard deviations, which a Gibbs sampler finds
-(Gelfand et al. 1990) under a weak prior: few groups say little about how much groups differ. Of a trait of which the
-raters have a single value nothing is seen of that: other values are as far from it as the prior allows.
+(Gelfand et al. 1990) under a weak prior: few groups say little about how much groups differ. Where all raters have the
+same value of a trait, other values are as far from it as the prior allows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LEVEL: Final = 5.0
 """The standard deviation of the common level, as good as unknown."""
 NODES: Final = 21
 CHECKED: Final = 4000
-"""Of so many answers draws are compared with what was answered."""
+"""On this many answers, draws are checked against what raters said."""
 WITHOUT_ITEMS: Final = "there are too many items for effects of traits on single items, which the model leaves out"
 
 
@@ -52,7 +52,7 @@ class _Factor:
 
     @classmethod
     def of(cls, table: Mapping[str, Sequence[object]], *columns: str) -> _Factor:
-        """The combinations of what stands in columns; −1 where one of these is not known."""
+        """The combinations of values in some columns; −1 where one of them is unknown."""
         keys = list(zip(*(table[column] for column in columns), strict=True))
         names = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys if None not in key))}
         return cls(columns, np.array([names.get(key, -1) for key in keys], dtype=np.int64), names)
@@ -231,7 +231,7 @@ def _spreads(fit: CumulativeFit, rng: np.random.Generator) -> Floats:
 
 
 def _likely(squares: Floats, levels: Ints, rng: np.random.Generator) -> Floats:
-    """Standard deviations drawn given the sums of squares of so many effects, and given the prior alone for none."""
+    """Standard deviations drawn given the sums of squares of their effects, or from the prior where there are none."""
     freedom, size = PRIOR
     return np.clip(np.sqrt((squares + freedom * size**2) / rng.chisquare(levels + freedom)), FLOOR, 10.0)
 

@@ -28,7 +28,7 @@ from vantage.scales import show_code
 
 Per: TypeAlias = Literal["target", "item", "model"]
 ENOUGH: Final = 5
-"""A group of fewer people is never shown: its answers could be told to be a person's."""
+"""Groups of fewer people are never shown, since their answers could be traced to a person."""
 SEEN: Final = 0.05
 TRACE: Final = 1e-6
 AT_ONCE: Final = 2**23

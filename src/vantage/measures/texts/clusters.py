@@ -28,7 +28,7 @@ TABLE_STARTS: Final = 20
 CLOUD_STARTS: Final = 2
 """How many starts the clusterings of the table over k get, and those of clouds without clusters."""
 LEVEL: Final = 0.015
-"""Clusters are told from none where fewer than this share of clouds without any part as well."""
+"""Clusters are accepted where fewer than this share of clouds without clusters separate as well."""
 LEVELS: Final = {"L": "low", "M": "middle", "H": "high"}
 
 
@@ -45,8 +45,6 @@ class Clusters:
     centroids: Floats
     """From the highest to the lowest mean over the axes."""
     names: tuple[str, ...]
-    inertia: float
-    """Sum of squared distances to the centroids."""
 
     def of(self, item: str) -> str:
         """The name of an item's cluster."""
@@ -91,7 +89,7 @@ def kmeans(
     place = np.argsort(order)
     centroids = centroids[order]
     names = position_names(centroids, axes=axes, scale=scale)
-    return Clusters(tuple(items), tuple(axes), points, place[best.labels_], centroids, names, float(best.inertia_))
+    return Clusters(tuple(items), tuple(axes), points, place[best.labels_], centroids, names)
 
 
 def position_names(
@@ -246,8 +244,8 @@ def fitted(points: Floats, k: int, *, n_init: int, seed: int) -> Any:
 
 
 def one_thread() -> Any:
-    """Threads of which each would have a few points only stay away."""
-    import sklearn.cluster  # noqa: F401 - only libraries that are there are held back
+    """Keeps scikit-learn to one thread, which is faster for few points."""
+    import sklearn.cluster  # noqa: F401 - limits hold for libraries that are already loaded
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1)

@@ -19,7 +19,7 @@ from vantage.measures.base import table
 from vantage.measures.intervals import CORRELATIONS
 from vantage.measures.parts import names, partitioned
 from vantage.measures.ratings import By, Floats, Judgments, by_columns, judgments_frame
-from vantage.measures.relations.correlations import Correlation, coefficient, weighted_correlation
+from vantage.measures.relations.correlations import coefficient, weighted_correlation
 from vantage.measures.resampling import Resampling, mean_with_interval, ratio
 from vantage.scales import UNANSWERED
 
@@ -38,7 +38,7 @@ def composites(
 
     A score is the mean of its members, questions or earlier scores, reversed ones counted from the other end of
     the scale. With `members="all"` a score with a missing member is missing, under the status of what is missing
-    (a refusal before an unreadable reply); with `some` it is the mean of the members that are there.
+    (a refusal before an unreadable reply); with `some` it is the mean of the members that have a value.
 
     >>> instrument = Instrument.load("stereotype-content:extended")
     >>> answers = {"item": ["nurses"] * 4, "rater": ["m"] * 4, "value": [5, 4, 4, 3],
@@ -186,8 +186,6 @@ def run_spread(
     *,
     by: By = ("rater", "condition", "question"),
     runs: int | None = None,
-    resamples: int = 1000,
-    confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
     """How far the runs of a rater differ: the coefficient of variation per item, its mean and its maximum.
@@ -207,7 +205,7 @@ def run_spread(
             raise InputError(f"{runs} runs have no spread", remedy="use at least two")
         first = pl.col("sample").rank("dense").over("rater", "condition") <= runs
         frame = frame.filter(first)
-    how = Resampling("items", resamples, confidence, seed)
+    how = Resampling("items", seed=seed)
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(item_means(frame, by=columns), columns):
         known = part.drop_nulls("cv")
@@ -229,16 +227,13 @@ def condition_agreement(
     *,
     base: str = "",
     by: By = ("rater", "question"),
-    correlation: Correlation = "spearman",
-    resamples: int = 1000,
-    confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
     """How far each other condition gives the items the same means as the `base` one.
 
-    `estimate` is the correlation of the items' means, with an interval over items; `difference` the mean of condition
-    minus base, with an interval of its own; `absolute` the mean of its size, and `cv` the mean coefficient of variation
-    of an item's two means.
+    `estimate` is Spearman's correlation of the items' means, with an interval over items; `difference` the mean of
+    condition minus base, with an interval of its own; `absolute` the mean of its size, and `cv` the mean coefficient of
+    variation of an item's two means.
 
     >>> answers = {"item": ["a", "b", "c"] * 2, "rater": ["m"] * 6, "value": [1, 2, 3, 2, 3, 4],
     ...            "condition": [""] * 3 + ["bare"] * 3}
@@ -250,7 +245,7 @@ def condition_agreement(
     present = frame["condition"].unique().sort().to_list()
     if base not in present:
         raise InputError(f"there is no condition '{base}'", remedy=nearest(base, present))
-    how = Resampling("items", resamples, confidence, seed)
+    how = Resampling("items", seed=seed)
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame, columns):
         means = part.group_by("item", "condition").agg(pl.col("value").mean().alias("mean")).drop_nulls("mean")
@@ -263,27 +258,23 @@ def condition_agreement(
             if both.is_empty():
                 rows.append({**row, "reason": "no item has both"})
                 continue
-            rows.append({**row, **_agreement(both["mean"].to_numpy(), both["mean_other"].to_numpy(), correlation, how)})
+            rows.append({**row, **_agreement(both["mean"].to_numpy(), both["mean_other"].to_numpy(), how)})
     return table(rows, columns)
 
 
-def _agreement(x: Floats, y: Floats, correlation: Correlation, how: Resampling) -> dict[str, Any]:
+def _agreement(x: Floats, y: Floats, how: Resampling) -> dict[str, Any]:
     """The numbers of one pair of conditions."""
     pair = np.column_stack([x, y])
     centre = pair.mean(axis=1)
     spread = np.divide(pair.std(axis=1, ddof=1), centre, out=np.zeros(len(x)), where=centre != 0)
     low, high = how.of_sums(np.column_stack([y - x, np.ones(len(x))]), ratio)
-    row: dict[str, Any] = {
-        "difference": float((y - x).mean()),
-        "difference_low": low,
-        "difference_high": high,
-        "absolute": float(np.abs(y - x).mean()),
-        "cv": float(spread.mean()),
-    }
-    estimate = coefficient(x, y, correlation) if len(x) > 1 else np.nan
+    row: dict[str, Any] = {"difference": float((y - x).mean()), "difference_low": low, "difference_high": high}
+    row |= {"absolute": float(np.abs(y - x).mean()), "cv": float(spread.mean())}
+    estimate = coefficient(x, y, "spearman") if len(x) > 1 else np.nan
     if not np.isfinite(estimate):
         return {**row, "reason": "the means of one condition do not vary"}
-    bounds = how.intervals(
-        len(x), lambda w: weighted_correlation(x, y, w, correlation)[:, None], limits=[CORRELATIONS]
-    )[0]
-    return {**row, "estimate": estimate, **how.stated(bounds)}
+
+    def correlation(weight: Floats) -> Floats:
+        return weighted_correlation(x, y, weight, "spearman")[:, None]
+
+    return {**row, "estimate": estimate, **how.stated(how.intervals(len(x), correlation, limits=[CORRELATIONS])[0])}

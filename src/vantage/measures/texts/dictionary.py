@@ -262,19 +262,16 @@ class Dictionary:
         pieces = re.split(r"[\s-]+", word)
         before = word[: len(word) - len(pieces[-1])]
         for lemma in lemmatize(pieces[-1], parts):
-            if lemma_of := self._known(before + lemma):
+            if lemma_of := self._spelt(before + lemma):
                 return Match("lemma", lemma_of, self.words[lemma_of])
         if len(pieces) > 1:
             for form in (pieces[-1], *lemmatize(pieces[-1], parts)):
-                if lemma_of := self._known(form):
+                if lemma_of := self._spelt(form):
                     return Match("head", lemma_of, self.words[lemma_of])
         return None
 
-    def _known(self, word: str) -> str | None:
-        return word if word in self.words else self._spelt(word)
-
     def _spelt(self, word: str) -> str | None:
-        """The entry that is this word in another spelling."""
+        """The entry that is this word, or the word in another spelling."""
         for form in spellings(word):
             if form in self.words:
                 return form

@@ -83,18 +83,18 @@ def _entropy(times: Ints, size: int, seed: int) -> float:
     return abs(float(-(share * np.log2(share)).sum()))
 
 
-def _self_bleu(texts: Sequence[Sequence[int]], longest: int = 4, smoothing: float = 0.1) -> float:
-    """The mean BLEU (Papineni et al. 2002) of n-grams up to `longest` words, with equal weights.
+def _self_bleu(texts: Sequence[Sequence[int]]) -> float:
+    """The mean BLEU-4 (Papineni et al. 2002), with equal weights of n-grams.
 
     The brevity penalty is that of the reference closest in length; an n-gram length without a match counts as
-    `smoothing` matches (Chen and Cherry 2014, method 1), except that a text without a word in common with the others
+    a tenth of a match (Chen and Cherry 2014, method 1), except that a text without a word in common with the others
     scores 0.
     """
     cut = CutTexts(np.concatenate(texts).astype(np.int64), np.array([len(tokens) for tokens in texts]), [])
-    matched = np.array([_matched(cut, n) for n in range(1, longest + 1)])
+    matched = np.array([_matched(cut, n) for n in range(1, 5)])
     # A text shorter than the n-gram has none to match.
-    possible = np.maximum(cut.sizes - np.arange(longest)[:, None], 1)
-    logs = np.log(np.where(matched > 0, matched, smoothing) / possible).mean(axis=0)
+    possible = np.maximum(cut.sizes - np.arange(4)[:, None], 1)
+    logs = np.log(np.where(matched > 0, matched, 0.1) / possible).mean(axis=0)
     penalty = np.minimum(0.0, 1 - _closest(cut.sizes) / cut.sizes)
     # Without a word in common there is nothing to smooth: that is for longer n-grams only.
     return float(np.where(matched[0] > 0, np.exp(penalty + logs), 0.0).mean())

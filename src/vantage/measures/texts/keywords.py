@@ -81,17 +81,10 @@ def coverage(matches: pl.DataFrame, *, by: By = ()) -> pl.DataFrame:
         different = part.unique("keyword")
         for place, stage in enumerate(STAGES):
             so_far = list(STAGES[: place + 1])
-            rows.append(
-                {
-                    **key,
-                    "stage": stage,
-                    "found": int((part["stage"] == stage).sum()),
-                    "keywords": len(part),
-                    "covered": float(part["stage"].is_in(so_far).fill_null(value=False).mean() or 0.0),  # type: ignore[arg-type]
-                    "words": len(different),
-                    "covered_words": float(different["stage"].is_in(so_far).fill_null(value=False).mean() or 0.0),  # type: ignore[arg-type]
-                }
-            )
+            row = {**key, "stage": stage, "found": int((part["stage"] == stage).sum()), "keywords": len(part)}
+            covered, words = (some["stage"].is_in(so_far).fill_null(value=False) for some in (part, different))
+            row |= {"covered": covered.mean() or 0.0, "words": len(different), "covered_words": words.mean() or 0.0}
+            rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -102,7 +95,6 @@ def profile(
     of: str = "cluster",
     by: By = (),
     resamples: int = 1000,
-    confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
     """Prevalence and direction of every dimension in each class of items, beside what chance gives.
@@ -124,12 +116,12 @@ def profile(
         member = np.array([[value == name for name in classes] for value in items[of]], dtype=np.float64)
         words = part.unique("occurrence").group_by("item").len()
         total = items.join(words, on="item", how="left", maintain_order="left")["len"].to_numpy().astype(np.float64)
+        draws = _Draws(member, resamples, seed)
         for dimension in dictionary.dimensions:
             mine = part.filter(pl.col("dimension") == dimension)
             if mine.is_empty():
                 continue
             sums = _per_item(items, mine)
-            draws = _Draws(member, resamples, confidence, seed)
             use = draws.ratios(sums[:, 0], total)
             directed = dimension in dictionary.directed
             side = draws.ratios(sums[:, 1], sums[:, 2]) if directed else [dict.fromkeys(_COLUMNS)] * len(classes)
@@ -155,8 +147,8 @@ _COLUMNS: Final = {
 class _Draws:
     """Ratios of sums per class, their intervals over items, and what random classes of the same sizes give."""
 
-    def __init__(self, member: Floats, resamples: int, confidence: float, seed: int) -> None:
-        self.member, self.confidence = member, confidence
+    def __init__(self, member: Floats, resamples: int, seed: int) -> None:
+        self.member = member
         rng = np.random.default_rng(seed)
         n = len(member)
         self.dealt = np.stack([member[rng.permutation(n)] for _ in range(resamples)])
@@ -175,12 +167,12 @@ class _Draws:
             if not np.isfinite(estimate):
                 rows.append(dict.fromkeys(_COLUMNS))
                 continue
-            low, high = percentile(resampled[:, c], self.confidence)
+            low, high = percentile(resampled[:, c])
             by_chance = dealt[np.isfinite(dealt[:, c]), c]
             row = {**dict.fromkeys(_COLUMNS), "estimate": float(estimate), "low": low, "high": high}
             if self.member.shape[1] > 1 and len(by_chance) > 0:
                 row["chance"] = mean = float(by_chance.mean())
-                row["chance_low"], row["chance_high"] = percentile(by_chance, self.confidence)
+                row["chance_low"], row["chance_high"] = percentile(by_chance)
                 row["p"] = share_beyond(np.abs(by_chance - mean) >= abs(estimate - mean) - 1e-12)
             rows.append(row)
         return rows

@@ -24,7 +24,9 @@ Encode: TypeAlias = Callable[[Sequence[str]], NDArray[np.float64]]
 Names: TypeAlias = Iterable[str] | Mapping[str, Iterable[str]]
 """Names to be masked in all texts, or, by the item that a text is about, in its own texts."""
 MASK: Final = "⟨group⟩"
-"""Stands where a name stood."""
+"""What replaces a name."""
+CANDIDATES: Final = 200
+"""Of so many distinctive phrases of a class, those most like its texts are chosen."""
 _TOKEN: Final = re.compile(rf"{MASK}|[^\W_]+(?:['’.-][^\W_]+)*|[^\w\s]")
 
 _FUNCTION_WORDS: Final = """
@@ -52,15 +54,15 @@ def masked(text: str, names: Iterable[str], mask: str = MASK) -> str:
     return pattern.sub(mask, text) if pattern else text
 
 
-def phrases(text: str, *, longest: int = 3, stop_words: frozenset[str] = STOP_WORDS, mask: str = MASK) -> Iterator[str]:
-    """The phrases of a text, of one to `longest` words: within a clause, and not across a mask.
+def phrases(text: str, *, longest: int = 3, stop_words: frozenset[str] = STOP_WORDS) -> Iterator[str]:
+    """The phrases of a text, of one to `longest` words: within a clause, and not across a `MASK`.
 
     >>> list(phrases("High wages, and steady jobs.", longest=2))
     ['high', 'high wages', 'wages', 'steady', 'steady jobs', 'jobs']
     """
     clause: list[str] = []
     for token in [*_TOKEN.findall(text.casefold()), "."]:
-        if token != mask.casefold() and (token[0].isalnum()):
+        if token != MASK.casefold() and token[0].isalnum():
             clause.append(token)
             continue
         for start, first in enumerate(clause):
@@ -125,11 +127,7 @@ def similar_phrases(
     of: str | Sequence[str],
     names: Names = (),
     count: int = 15,
-    candidates: int = 200,
     diversity: float = 0.3,
-    longest: int = 3,
-    least_texts: int = 2,
-    stop_words: frozenset[str] = STOP_WORDS,
 ) -> pl.DataFrame:
     """The phrases most like the texts of each class by a sentence encoder, as KeyBERT does (Grootendorst 2020).
 
@@ -140,8 +138,7 @@ def similar_phrases(
     if not 0 <= diversity <= 1:
         raise InputError(f"the diversity {diversity} does not lie between 0 and 1", remedy="use 0.3")
     columns = [of] if isinstance(of, str) else list(of)
-    options: Mapping[str, Any] = {"longest": longest, "least_texts": least_texts, "stop_words": stop_words}
-    offered = class_phrases(texts, of=of, names=names, count=candidates, **options)
+    offered = class_phrases(texts, of=of, names=names, count=CANDIDATES)
     rows: list[tuple[Any, ...]] = []
     for key, mine in _classes(texts, columns, names):
         pool = offered.filter(*(pl.col(column) == value for column, value in zip(columns, key, strict=True)))

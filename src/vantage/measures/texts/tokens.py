@@ -1,4 +1,4 @@
-"""Many texts cut into words at once: what stands between two blanks comes again and again, and is cut once."""
+"""Many texts cut into words at once: whatever recurs between two blanks is cut only once."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class CutTexts:
         return self.replaced(self.numbers, map(cut, self.known))
 
     def replaced(self, numbers: Ints, parts: Iterable[Sequence[str]]) -> CutTexts:
-        """The same texts with parts in place of words: `numbers` says which parts stand for each word."""
+        """The same texts with parts in place of words: `numbers` says which parts replace each word."""
         pieces = CutTexts.split(list(parts))
         starts = np.cumsum(pieces.sizes) - pieces.sizes
         times = pieces.sizes[numbers]

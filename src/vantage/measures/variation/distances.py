@@ -21,7 +21,6 @@ from vantage.measures.codes import dense, encode
 from vantage.measures.intervals import OVER, IntervalOptions
 from vantage.measures.multiplicity import dealt_anew, share_beyond
 from vantage.measures.parts import (
-    Part,
     check_level,
     counts,
     names,
@@ -34,7 +33,7 @@ from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import raters_together, several_items
 from vantage.measures.ratings import OPTED_OUT, By, Floats, Ints, Judgments, drawn_raters, judgments_frame
 from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval, named
-from vantage.measures.variation.spread import CATEGORY, Per
+from vantage.measures.variation.spread import CATEGORY, Per, categories
 
 Distance: TypeAlias = Literal["jsd", "js_distance", "kl", "cross_entropy", "manhattan", "euclidean", "wasserstein"]
 
@@ -96,6 +95,7 @@ def distance(
     bootstrap = Resampling(**resampling, over=OVER)
     keys = [column for column in names(match) if column != between]
     first, second = two_values(judgments_frame(data, [between]), between, values)
+    possible = categories(data, opt_outs)
     rows, frames = [], []
     for part in parts(data, by, extra=[between, *keys]):
         if "wasserstein" in metrics:
@@ -109,14 +109,14 @@ def distance(
         how = bootstrap.chosen(several_items(mine, bootstrap.groups))
         scale = part.scale()
         low, high = scale.ends if scale is not None else part.ends
-        categories = _categories(data, part, opt_outs)
         for name in metrics:
             about = {"first": str(first), "second": str(second), "metric": name}
             if scale is not None and scale.range is not None and name != "wasserstein":
                 reason = "the scale is continuous, so answers do not fall into categories; use wasserstein"
                 rows.append({**part.key, **about, **counts(mine, part.frame), "reason": reason})
                 continue
-            metric_of = DistanceMetric(name, _scale(name, base, normalise, high - low), smoothing, categories)
+            unit = _scale(name, base, normalise, high - low)
+            metric_of = DistanceMetric(name, unit, smoothing, possible[part.frame["question"][0]])
             units = cells.distances(metric_of)
             if per == "item":
                 infinite = "an answer of the first group never occurs in the second; pass smoothing"
@@ -306,10 +306,7 @@ def _average(
     if infinite := int(np.isinf(units).sum()):
         if metric.unit == 0:
             return {**row, "reason": "the scale has no length"}
-        return {
-            **row,
-            "reason": f"{infinite} items have an answer that the second group never gave; pass smoothing",
-        }
+        return {**row, "reason": f"{infinite} items have an answer that the second group never gave; pass smoothing"}
 
     def without() -> Iterator[UnitValues]:
         group = raters_together(mine["rater"].unique().sort(), how)[cells.rater]
@@ -319,12 +316,3 @@ def _average(
             yield cells.items.filter(known), left[known]
 
     return {**row, **mean_with_interval(cells.items.filter(both), units[both], how, without=without)}
-
-
-def _categories(data: Judgments, part: Part, opt_outs: bool) -> int:
-    scale = part.scale()
-    if scale is not None and scale.options:
-        return len(scale.options) + (len(scale.opt_outs) if opt_outs else 0)
-    frame = judgments_frame(data)
-    declined = frame.filter(OPTED_OUT)["status"].n_unique()
-    return frame["value"].drop_nulls().n_unique() + (declined if opt_outs else 0)

@@ -16,8 +16,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.codes import dense, encode
-from vantage.measures.counts import FEW, Counts
+from vantage.measures.counts import Counts
 from vantage.measures.intervals import (
     OVER,
     SHARES,
@@ -33,6 +32,7 @@ from vantage.measures.parts import (
     counts,
     neutral_point,
     parts,
+    rising_bands,
     rounded,
     scales_of,
     stacked,
@@ -42,10 +42,10 @@ from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items, without_raters
-from vantage.measures.ratings import ALONE, OPTED_OUT, UNIT, By, Floats, Judgments, judgments_frame, recoded
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, judgments_frame, recoded
 from vantage.measures.resampling import Resampling, UnitValues, mean_with_interval
 from vantage.measures.sources import CountedGroup, counted_groups, source_for
-from vantage.measures.statistic import NOBODY, contribution
+from vantage.measures.statistic import contribution
 from vantage.scales import Scale
 
 Per: TypeAlias = Literal["mean", "item"]
@@ -131,7 +131,7 @@ def entropy(
     [1.0]
     """
     how = Bootstrap(**resampling, over=OVER)
-    known = _categories(data, opt_outs) if normalise or base == "k" else {}
+    known = categories(data, opt_outs) if normalise or base == "k" else {}
     if how.weights is not None and (opt_outs or per == "item"):
         what = "opt_outs" if opt_outs else "per item"
         raise InputError(f"weights of raters do not go with {what}", remedy="leave it out, or use soft-labels")
@@ -147,21 +147,25 @@ def _entropy_row(group: CountedGroup[Counts], how: Bootstrap, base: Base, known:
     if group.scale is not None and group.scale.range is not None:
         return {**row, "reason": CONTINUOUS}
     row |= {"categories": len(group.scale.codes) if group.scale is not None else None, "answers": None}
-    if not group.counts.units:
-        return {**row, "reason": ALONE}
-    row["answers"] = round(group.counts.total / group.counts.units)
+    if group.counts.units:
+        row["answers"] = round(group.counts.total / group.counts.units)
     return {**row, **group.estimated(_entropy_of(base, known, group.questions), how)}
 
 
-def _entropy_of(base: Base, known: Mapping[str, int], questions: Sequence[str]) -> Statistic:
-    """The entropy of a unit's answers in units of the base: that of as many categories as its question has, if known.
+def _unit_of(base: Base, known: Mapping[str, int], questions: Sequence[str]) -> float:
+    """What an entropy in nats is divided by: with `known`, that of as many categories as the questions have.
 
     A plain table has as many for every question.
     """
     sizes = {known[question] for question in questions or known} if known else set()
     if len(sizes) > 1:
         raise InputError("the questions have different numbers of answers", remedy="group by question")
-    unit = np.log(max(*sizes, 2)) if sizes else np.log(2) if base == "bits" else 1.0
+    return float(np.log(max(*sizes, 2)) if sizes else np.log(2) if base == "bits" else 1.0)
+
+
+def _entropy_of(base: Base, known: Mapping[str, int], questions: Sequence[str]) -> Statistic:
+    """The mean entropy of the answers to a unit."""
+    unit = _unit_of(base, known, questions)
 
     def rows(table: Counts) -> Floats:
         shares = replace(table, table=table.scaled(1 / table.size))
@@ -176,12 +180,9 @@ def _unit_entropy(part: Part, base: Base, known: Mapping[str, int]) -> pl.DataFr
     scale, used = part.scale(), part.answered
     if scale is not None and scale.range is not None:
         return CONTINUOUS
-    unit, units = dense(encode(used, UNIT))
-    values, column = np.unique(used["value"].to_numpy(), return_inverse=True)
-    answered = Counts.of_units(unit, column.reshape(-1), values, units, many=len(values) > FEW)
-    entropies = _entropy_of(base, known, used["question"].unique().to_list()).rows(answered)
-    first = np.unique(unit, return_index=True)[1]
-    return used[first].select(UNIT).with_columns(estimate=pl.Series(entropies)).sort(UNIT)
+    nats = pl.col("value").unique_counts().entropy(normalize=True).abs()
+    unit = _unit_of(base, known, used["question"].unique().to_list())
+    return used.group_by(UNIT).agg(estimate=nats / unit).sort(UNIT)
 
 
 CONTINUOUS: Final = "the scale is continuous, so answers do not fall into categories"
@@ -215,11 +216,8 @@ def ambiguity(
     said = recoded(data, by, pl.when(GIVEN | doubtful).then(doubtful.cast(pl.Float64)))
     if per == "item":
         return _per_unit(said, by, lambda part: part.answered.group_by(UNIT).agg(estimate=pl.col("value").mean()))
-    rows = []
-    for group, how in counted_groups(said, by, Bootstrap(**resampling, over=OVER)):
-        made = group.estimated(AMBIGUOUS, how) if group.counts.units else {"reason": NOBODY}
-        rows.append({**group.row, "note": None, **made})
-    return table(rows, by)
+    groups = counted_groups(said, by, Bootstrap(**resampling, over=OVER))
+    return table([{**group.row, "note": None, **group.estimated(AMBIGUOUS, how)} for group, how in groups], by)
 
 
 AMBIGUOUS: Final = Statistic(lambda table: table.table @ table.values / table.size, limits=SHARES)
@@ -302,12 +300,8 @@ def split_items(
     source, rows = source_for(data, by, asked), []
     ends = (float(source.values[0]), float(source.values[-1])) if len(source.values) else (0.0, 0.0)
     for group, how in counted_groups(data, by, asked, paired=True, source=source):
-        row = {**group.row, "note": group.notes[1]}
-        if not group.counts.units:
-            rows.append({**row, "reason": ALONE})
-            continue
         sides = _sides(group.counts.values, group.scale, ends, neutral)
-        row |= group.estimated(_split_of(sides, share), how)
+        row = {**group.row, "note": group.notes[1], **group.estimated(_split_of(sides, share), how)}
         rows.append(row | ({"reason": TOO_LONG} if speaks_of_raters(row.get("over")) else {}))
     return table(rows, by)
 
@@ -398,7 +392,7 @@ def _options(scales: Mapping[str, Scale], opt_outs: bool) -> dict[str, int]:
     return {q: len(s.codes) + (len(s.opt_outs) if opt_outs else 0) for q, s in scales.items()}
 
 
-def _categories(data: Judgments, opt_outs: bool) -> dict[str, int]:
+def categories(data: Judgments, opt_outs: bool) -> dict[str, int]:
     """How many categories each question has: of its scale, or seen in the whole table, never per group."""
     scales = scales_of(data)
     frame = judgments_frame(data)
@@ -413,18 +407,10 @@ def _sides(values: Floats, scale: Scale | None, ends: tuple[float, float], neutr
     """The side of each value: −1 low, 1 high, 0 neither."""
     if scale is None or not scale.bands or neutral is not None:
         return np.sign(values - (neutral_point(scale, ends) if neutral is None else neutral))
-    bands = sorted(scale.bands, key=lambda band: next(c for c in _probes(scale) if band.holds(c)))
+    bands = rising_bands(scale)
     codes, place = np.unique(values, return_inverse=True)
     sides = [float(bands[-1].holds(code)) - float(bands[0].holds(code)) for code in codes.tolist()]
     return np.array(sides, dtype=np.float64)[place.reshape(-1)]
-
-
-def _probes(scale: Scale) -> Floats:
-    """Points from the lowest to the highest end that meet every band."""
-    low, high = scale.ends
-    edges = [e for b in scale.bands for e in (b.at_least, b.above, b.below, b.at_most) if e is not None]
-    points = np.unique([low, high, *scale.codes, *(e for e in edges if low <= e <= high)])
-    return np.sort(np.concatenate([points, (points[1:] + points[:-1]) / 2]))
 
 
 def _directions(
