@@ -86,9 +86,11 @@ class Attempt:
                 )
             else:
                 self.options[name] = {**(known or {}), **settled} if isinstance(settled, Mapping) else settled
-        values = self.options.get("values")
-        if values and (gone := [*chosen.get("traits", ()), *chosen.get("map", ())]):
+        gone = {*chosen.get("traits", ()), *chosen.get("map", ()), *chosen.get("without", ())}
+        if values := self.options.get("values"):
             self.options["values"] = [name for name in values if name not in gone]
+        if kinds := self.options.get("kinds"):
+            self.options["kinds"] = {rater: kind for rater, kind in kinds.items() if rater not in gone}
         if len(self.doubts) >= SETTLED:
             self.problem = str(doubt)
 

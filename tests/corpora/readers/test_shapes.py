@@ -10,6 +10,7 @@ import openpyxl
 import polars as pl
 import pyreadstat
 import pytest
+from polars.testing import assert_frame_equal
 
 import vantage
 from tests.cli.run import run
@@ -17,6 +18,7 @@ from vantage import Corpus, InputError
 from vantage.corpora.preview import preview
 from vantage.corpora.readers import READERS
 from vantage.corpora.readers.table import read
+from vantage.documents import dump
 
 
 def again(corpus: Corpus, folder: Path) -> Corpus:
@@ -261,3 +263,93 @@ def test_shares_and_pairs_have_a_door_in_python_and_on_the_command_line(
         done = run(capsys, monkeypatch, *words)
         assert done.code == 0, done.err
         assert vantage.read(tmp_path / file).sizes["judgments"] == 2
+
+
+def _replies(folder: Path) -> Corpus:
+    rows = [{"item": f"t{n}", "model": "m", "text": "He lied.", "reply": f"Trust: {n - 2}"} for n in range(4)]
+    rows.append({"item": "t4", "model": "m", "text": "He lied.", "reply": "No idea, purple."})
+    (path := folder / "replies.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return vantage.read(path, "replies", instrument="warmth-competence", question="trust")
+
+
+def _joined(folder: Path) -> Corpus:
+    (folder / "items.csv").write_text("item,source\na,news\nb,blog\n")
+    table = pl.DataFrame({"item": ["a", "a", "b"], "rater": ["x", "y", "x"], "value": [1, 2, 2]})
+    return read(table, join=folder / "items.csv")
+
+
+def _header_rows(folder: Path) -> Corpus:
+    (path := folder / "two.csv").write_text(
+        "id,ann,,bob,\n,warm,cold,warm,cold\nt1,4,3,5,2\nt2,1,2,2,1\nt3,5,1,4,2\n"
+    )
+    return read(path, map={"item": "id"}, columns="rater,question")
+
+
+def _ids_to_rows(folder: Path) -> Corpus:
+    rows = {"t1": {"who": "a", "stars": 3}, "t2": {"who": "a", "stars": 1}, "t3": {"who": "b", "stars": 2}}
+    (path := folder / "rows.json").write_text(json.dumps(rows).replace("3}", "3,}"))
+    return read(path, map={"item": "id", "rater": "who", "value": "stars"})
+
+
+SHAPES = {
+    "lists of labels": lambda _: read(
+        pl.DataFrame({"item": ["a", "a"], "rater": ["x", "y"], "felt": [["joy", "love"], ["fear"]]}), lists="felt"
+    ),
+    "one label column per rater": lambda _: read(
+        pl.DataFrame({"id": ["a", "b", "c"], "ann": ["yes", "no", "yes"], "bob": ["yes", None, "no"]}),
+        map={"item": "id"},
+        columns="rater",
+    ),
+    "counts": lambda _: read(
+        pl.DataFrame({"id": ["a", "b"], "n_1": [3, 0], "n_2": [1, 2]}), map={"item": "id"}, counts=["n_*"]
+    ),
+    "shares": lambda _: read(
+        pl.DataFrame({"id": ["a", "b"], "p_1": [0.25, 0.5], "p_2": [0.5, 0.5], "p_3": [0.25, 0.0]}),
+        map={"item": "id"},
+        shares=["p_*"],
+    ),
+    "softmax of models": lambda _: read(
+        pl.DataFrame({"id": ["a", "b"], "m": ["x", "x"], "no": [0.25, 0.5], "yes": [0.75, 0.5]}),
+        map={"item": "id", "rater": "m"},
+        shares=["no", "yes"],
+        kinds={"x": "model"},
+    ),
+    "rows without raters": lambda _: read(
+        pl.DataFrame({"item": ["a", "a", "b"], "value": [1, 2, 3]}), anonymous=True
+    ),
+    "replies of models": _replies,
+    "comparisons": lambda _: read(DUELS, pairs=["left", "right"], map={"value": "best", "rater": "judge"}),
+    "ids that map to rows, with trailing commas": _ids_to_rows,
+    "two files": _joined,
+    "weights of raters": lambda _: read(
+        pl.DataFrame(
+            {"item": ["a", "b"] * 2, "rater": ["x", "x", "y", "y"], "value": [1, 2, 2, 2], "weight": [0.5, 0.5, 2, 2]}
+        ),
+        traits=["weight"],
+    ),
+    "several header rows": _header_rows,
+}  # fmt: skip
+"""Every shape of the field as a corpus, from files in a folder."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_comes_back_from_a_folder_and_from_csv(
+    tmp_path: Path, shape: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = SHAPES[shape](tmp_path)
+    assert Corpus.read(corpus.write(tmp_path / "c")) == corpus
+    (instrument := tmp_path / "asked.yaml").write_text(dump(dict(corpus.instruments[0].document)))
+    path = vantage.export(corpus, "csv", tmp_path / "again.csv")
+    items = {name: name for name in corpus.items.columns if name not in ("item", "text")}
+    traits = [name for name in corpus.raters.columns if name not in ("rater", "kind")]
+    words = ["corpora", "import", "table", "--from", path, "--instrument", instrument, "--to", tmp_path / "again"]
+    words += ["--map", ",".join(f"{name}={name}" for name in items)] if items else []
+    words += ["--traits", ",".join(traits)] if traits else []
+    done = run(capsys, monkeypatch, *words)
+    assert done.code == 0, done.err
+    in_python = read(path, map=items, traits=traits, instrument=corpus.instruments[0])
+    for again in (in_python, Corpus.read(tmp_path / "again")):
+        for name in ("items", "raters", "judgments"):
+            one, other = getattr(corpus, name), getattr(again, name)
+            kept = [column for column in one.columns if column not in ("reply", "rule")]
+            assert_frame_equal(other.select(kept), one.select(kept), check_row_order=False, check_dtypes=False)

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
+from vantage.instruments import Instrument
 
 Numbers = NDArray[np.float64]
 SUMMED: Final = "summed"
@@ -37,8 +38,9 @@ CHANCE: Final = 0.01
 
 
 def numbers_of(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Columns as numbers, with decimal commas understood; null where there is none."""
-    return frame.select(pl.col(columns).cast(pl.String).str.replace(",", ".").cast(pl.Float64, strict=False))
+    """Columns as numbers, with decimal commas and percentages understood; null where there is none."""
+    cells = pl.col(columns).cast(pl.String).str.replace(",", ".").str.strip_chars_end(" %")
+    return frame.select(cells.cast(pl.Float64, strict=False))
 
 
 def _near(column: Numbers, made: Numbers) -> NDArray[np.bool_]:
@@ -85,8 +87,9 @@ def _of_some(table: Numbers, column: int, others: Sequence[int]) -> bool:
     if len(others) > MOST_PARTS or complete.sum() < 2 * len(others) + 2 or len(others) < 2:
         return False
     parts, whole = table[complete][:, others], table[complete, column]
-    design = np.column_stack([parts, np.ones(len(parts))])[:MOST_FITTED]
-    weights = np.linalg.lstsq(design, whole[:MOST_FITTED], rcond=None)[0][:-1]
+    weights = np.linalg.lstsq(
+        (parts - parts.mean(axis=0))[:MOST_FITTED], (whole - whole.mean())[:MOST_FITTED], rcond=None
+    )[0]
     used = np.abs(weights) > 0.5 * np.abs(weights).max()
     if used.sum() < 2 or not (weights[used] > 0).any() or np.ptp(whole) == 0:
         return False
@@ -180,10 +183,16 @@ def shared_out(frame: pl.DataFrame, block: Sequence[str]) -> float | None:
     if len(block) < 2 or len(frame) < ENOUGH:
         return None
     table = numbers_of(frame, block)
-    sums = table.sum_horizontal().round(3)
-    whole = not (table.to_numpy() % 1).any()
-    total = float(sums[0] or 0.0)
-    if sums.n_unique() != 1 or table.null_count().sum_horizontal()[0] or total <= 0:
+    if table.null_count().sum_horizontal()[0]:
+        return None
+    cells = table.to_numpy()
+    if (np.sort(cells, axis=1) == np.arange(1, len(block) + 1)).all():
+        return None  # every row puts the columns in an order
+    sums, whole = table.sum_horizontal().round(3), not (cells % 1).any()
+    if whole and len(block) > 2 and (sums - 100).abs().max() <= 0.5 * len(block):  # type: ignore[operator]
+        return 100.0  # rounded percentages
+    total = float(sums[0])
+    if sums.n_unique() != 1 or total <= 0:
         return None
     return None if len(block) == 2 and whole and total <= 2 else total
 
@@ -228,6 +237,34 @@ def check_made(
         # About so few items anybody may agree with the others throughout.
         otherwise=None if between or len(table) > FEW_ITEMS else {"kinds": {rater: "person"}},
     )
+
+
+def check_level(
+    rows: FileRows, judged: pl.LazyFrame, known: Instrument, raters: pl.DataFrame, *, in_rows: bool
+) -> None:
+    """Doubts an aggregate whose answers lie between those of people, and alone make their scale one of any number."""
+    made = (
+        raters.filter(pl.col("kind") == "aggregate")["rater"]
+        if "kind" in raters.columns
+        else pl.Series([], dtype=pl.String)
+    )
+    any_number = [question.id for question in known.questions if question.scale.level == "interval"]
+    if made.is_empty() or not any_number:
+        return
+    between = judged.filter(pl.col("question").is_in(any_number)).drop_nulls("value")
+    between = between.group_by("question", "rater").agg((pl.col("value") % 1 != 0).any().alias("between"))
+    (seen,) = rows.collect(between)
+    of_people = seen.filter(~pl.col("rater").is_in(made.implode()) & pl.col("between"))["question"]
+    for name in (
+        seen.filter(pl.col("between") & ~pl.col("question").is_in(of_people.implode()))["rater"].unique().sort()
+    ):
+        way = f"--without {shlex.quote(name)}" if in_rows else f"--map {shlex.quote(f'{name}={name}')}"
+        raise Doubt(
+            f"only the answers of the aggregate '{name}' lie between whole numbers; with them the scale is any number",
+            file=rows.path,
+            remedy=f"pass {way}, or --instrument with the scale",
+            settle={"without": [name]} if in_rows else {"map": {name: name}},
+        )
 
 
 def _made_rater(values: pl.DataFrame, known: Collection[str]) -> tuple[str | None, str]:

@@ -15,7 +15,16 @@ import polars.selectors as cs
 
 from vantage.corpora.readers.aggregates import ENOUGH, numbers_of, sums_and_means
 from vantage.corpora.readers.cleaning import CLEAN, RAW
-from vantage.corpora.readers.column_facts import FEW, ColumnFacts, facts_of, said, sample, stem, without_sentinels
+from vantage.corpora.readers.column_facts import (
+    FEW,
+    ColumnFacts,
+    facts_of,
+    said,
+    sample,
+    shares_of,
+    stem,
+    without_sentinels,
+)
 from vantage.corpora.readers.columns import fitting
 from vantage.corpora.readers.table_file import Doubt, FileRows
 
@@ -54,10 +63,12 @@ class Columns:
 
     def totals(self, block: Iterable[str]) -> set[str]:
         """Columns that are the sum or the mean of the answers beside them, or of some of these."""
-        numbers = [n for n in self.free if self.facts[n].kind == "number" and self.facts[n].distinct > 1]
+        varied = [n for n in self.free if self.facts[n].kind in ("number", "word") and self.facts[n].distinct > 1]
+        table = numbers_of(self.frame, varied)
+        table = table.select(column for column in table if column.null_count() < len(column))
         held = {*block}
-        inside = [place for place, name in enumerate(numbers) if name in held]
-        return {numbers[place] for place in sums_and_means(numbers_of(self.frame, numbers).to_numpy(), inside)}
+        inside = [place for place, name in enumerate(table.columns) if name in held]
+        return {table.columns[place] for place in sums_and_means(table.to_numpy(), inside)}
 
     def is_apart(self, name: str) -> bool:
         """Whether a column is an id, a text or a time, which nobody takes for an answer."""
@@ -101,6 +112,9 @@ class Columns:
         texts = any(fact.kind == "text" for fact in self.facts.values())
         if len(self.frame) <= ENOUGH and not family and not texts:
             self._ask_about(block)
+        if turned := self._turned_round(block):
+            what = f"'{turned[1]}' is '{turned[0]}' turned round, and only one of them can be an answer"
+            self.unsure = f"{what}; pass --columns, and --values with the columns that hold answers"
         if rivals := self._rivals(groups[1:], block, totals):
             if len(self.frame) <= SMALL and not (family or self._family(rivals)):
                 self._ask_about([block[0], rivals[0]])
@@ -108,6 +122,16 @@ class Columns:
         if len(family) >= 2 and len(block) <= 3 * len(family):
             return self._named(block, family, totals)
         return self._or_more(*self._unnamed(block, totals), totals)
+
+    def _turned_round(self, block: Sequence[str]) -> tuple[str, str] | None:
+        """Two columns that always add up to the same, as an answer and its reversed copy do."""
+        scaled = [n for n in block if len(self.facts[n].codes) > 2 and self.facts[n].kind == "number"]
+        table = numbers_of(self.frame, scaled)
+        for one, other in combinations(scaled, 2) if len(self.frame) > TINY and len(scaled) <= FEW else ():
+            sums = (table[one] + table[other]).drop_nulls()
+            if len(sums) > TINY and sums.n_unique() == 1:
+                return one, other
+        return None
 
     def _rivals(self, groups: Iterable[Sequence[str]], block: Sequence[str], totals: Iterable[str]) -> list[str]:
         """Other columns with the same answers among each other, called alike or nearly as many as those of a block.
@@ -145,7 +169,14 @@ class Columns:
             return blocks, doubt
         pooled = {code for n in first for code in self.facts[n].codes}
         more = [n for n in self.free if n not in first and n not in totals and self._may_belong(n, first[0], pooled)]
-        if not more or len(self.frame) > SMALL:
+        if len(self.frame) > SMALL:
+            return blocks, doubt
+        # A sex is coded 1 and 2; two other columns say too little of the scale.
+        sexes = [n for n in first if {*self.facts[n].codes} == {1, 2}]
+        beyond = any({*self.facts[n].codes} - {1, 2} for n in (*first, *more))
+        if sexes and beyond and len(first) - len(sexes) <= 2:
+            self._ask_about(sexes)
+        if not more:
             return blocks, doubt
         between = self._between_steps([*first, *more])
         if len(more) > 1 or len(blocks) > 1 or between:
@@ -322,7 +353,7 @@ class Columns:
             pair = frame.select(one, other).drop_nulls()
             if len(pair) < 2 or (about and one != about):
                 continue
-            shares = [dict(pair[n].value_counts(normalize=True).iter_rows()) for n in (one, other)]
+            shares = [shares_of(pair[n]) for n in (one, other)]
             chance = sum(share * shares[1].get(value, 0.0) for value, share in shares[0].items())
             same = float((pair[one] == pair[other]).mean() or 0.0)
             beyond.append((same - chance) / (1 - chance) if chance < 1 else 0.0)

@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 import polars as pl
 
-from vantage.corpora.orders import known_order
+from vantage.corpora.orders import UNPLACED, known_order
 from vantage.corpora.readers.table_file import ROW, FileRows
 from vantage.errors import InputError
 from vantage.scales import Option, OptOut, Scale, show_code
@@ -116,12 +116,18 @@ class Cleaning:
         ordered = {plain(word) for word in self.order or ()}
         nothing = [word for word in rest if plain(word) in NOTHING and plain(word) not in (*ordered, *self.valid)]
 
+        if not (nothing or labelled or numbers or self.order):
+            placed = [word for word in rest if not UNPLACED.fullmatch(word.strip()) or plain(word) in self.valid]
+            nothing = (
+                [word for word in rest if word not in placed] if known_order([*{plain(w) for w in placed}]) else []
+            )
         if nothing and not labelled and (numbers or len(rest) > len(nothing)):
             if self.empty is None or not numbers:
                 written = list(dict.fromkeys(word.strip() for word in nothing))
                 in_all = _in_all(sum(seen[word] for word in nothing))
                 problem = f"'{nothing[0].strip()}' may mean that there is no answer{in_all}"
-                remedy = f"pass {self.also(written)}, or --valid={','.join(written)} if it is an answer"
+                valid = shlex.quote(f"--valid={','.join(written)}")
+                remedy = f"pass {self.also(written)}, or {valid} if it is an answer"
                 # Beside other words, "none" is an answer such as "no hate speech" more often than not.
                 settle = {"valid" if {plain(word) for word in written} == {"none"} else "missing": written}
                 raise rows.doubt(problem, remedy, first[nothing[0]], column, **settle)

@@ -16,7 +16,9 @@ from vantage.corpora import schema
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, check_column
 from vantage.errors import InputError, nearest
 
-ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind")
+ROLES: Final = (
+    "item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind", "probabilities"
+)  # fmt: skip
 """What a column can be mapped to. Any other name, such as text or target, makes a column of the items."""
 SPREAD: Final = ("rater", "item", "question", "rater,question", "question,rater", "item,question", "question,item")
 """What the columns of a wide table can be: with two names each, such as `ann [trust]`, what both are."""
@@ -36,7 +38,7 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
     for role in (*ROLES, "text"):
         if role not in rows.schema or role in mapping or role in mapping.values():
             continue
-        if role == "kind" and not _are_kinds(rows):
+        if (role == "kind" and not _are_kinds(rows)) or (role == "probabilities" and not _are_probabilities(rows)):
             continue  # the word means something else here
         mapping[role] = role
     for role, column in mapping.items():
@@ -49,7 +51,8 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
     if "text" in mapping and "item" in needed:
         needed.remove("item")
     if missing := [role for role in needed if role not in mapping]:
-        columns = ", ".join(f"'{c}'" for c in list(rows.schema)[:20])
+        own = {name: kind for name, kind in rows.schema.items() if not name.startswith("__")}
+        columns = ", ".join(f"'{c}'" for c in list(own)[:20])
         remedy = f"pass --map {','.join(f'{role}=COLUMN' for role in missing)}"
         if missing == ["rater"]:
             remedy = "pass --map rater=COLUMN, or --anonymous if nothing tells who judged"
@@ -57,7 +60,7 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
             remedy = (
                 f"if these are replies of models: vantage corpora import replies --from {rows.path} --instrument NAME"
             )
-        if lists := [name for name, kind in rows.schema.items() if kind.is_nested()]:
+        if lists := [name for name, kind in own.items() if kind.is_nested()]:
             # Which lists are answers and which are turns of a conversation only their owner knows.
             remedy = f"if '{lists[0]}' holds the answers, pass --lists '{lists[0]}'"
         raise rows.fault(f"no column is mapped to the {missing[0]}; the table has {columns}", remedy)
@@ -85,7 +88,9 @@ def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping
         rater: kind
         for kind in ("model", "aggregate")
         for rater in raters["rater"].filter(
-            raters["rater"].str.contains(rf"(?i)^(?:{NAMES[kind]})(?:[-_.:/@\d]| \d|$)")
+            raters["rater"].str.contains(
+                rf"(?i)^(?:{NAMES[kind]})(?:[-_.:/@\d]| \d|$)" + r"|[_. -](?:mean|avg|sd)$" * (kind == "aggregate")
+            )
         )
         if rater not in kinds
     }
@@ -129,6 +134,16 @@ def _are_kinds(rows: FileRows) -> bool:
         return False
     (kinds,) = rows.collect(rows.lazy.select(pl.col("kind").drop_nulls().unique()))
     return bool(kinds["kind"].is_in(schema.KINDS).all())
+
+
+def _are_probabilities(rows: FileRows) -> bool:
+    """Whether the column `probabilities` holds lists of numbers, as a CSV file of a corpus has them."""
+    dtype = rows.schema["probabilities"]
+    (first,) = rows.collect(rows.lazy.select(pl.col("probabilities").drop_nulls()).head(1))
+    listed = isinstance(dtype, pl.List) and dtype.inner.is_numeric()
+    return listed or (
+        dtype == pl.String and all(re.fullmatch(r"\[[-\d.eE, ]+\]", cell) for (cell,) in first.iter_rows())
+    )
 
 
 def long(rows: FileRows, roles: dict[str, str], traits: Sequence[str], spread: str, values: Sequence[str]) -> FileRows:

@@ -21,7 +21,7 @@ import polars as pl
 
 from vantage.corpora.readers.aggregates import names_of_totals, numbers_of, shared_out, total_rows
 from vantage.corpora.readers.answer_block import AGREEMENT, CHANCE, SMALL, TINY, Columns, unlike
-from vantage.corpora.readers.column_facts import ColumnFacts, facts_of, said, sample, stem
+from vantage.corpora.readers.column_facts import ColumnFacts, facts_of, said, sample, shares_of, stem
 from vantage.corpora.readers.columns import PLACES, ROLES, TIES, fitting, two_names
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.table_file import ROW, CrossedHeader, FileRows
@@ -127,6 +127,8 @@ class _Table(Columns):
     @staticmethod
     def _plausible(fact: ColumnFacts) -> bool:
         """Whether a column with the name of a role can have it: "Status" of a survey tool is no status."""
+        if fact.name == "probabilities":
+            return fact.kind == "nested" or all(cell.startswith("[") for cell in fact.examples)
         if fact.name in ("item", "rater"):
             return fact.filled == fact.rows
         kinds = {"person", "author", "slot", "model", "persona", "trained", "aggregate"}
@@ -193,7 +195,7 @@ class _Table(Columns):
 
     def _by_chance(self, won: pl.Series, first: pl.Series, second: pl.Series) -> bool:
         """Whether as few rows as these might name one of two everywhere although nothing was compared."""
-        seen = [dict(cells.value_counts(normalize=True).iter_rows()) for cells in (won, first, second)]
+        seen = [shares_of(cells) for cells in (won, first, second)]
         likely = sum(share * (seen[1].get(name, 0.0) + seen[2].get(name, 0.0)) for name, share in seen[0].items())
         names = any(isinstance(name, str) and not name.isdecimal() for name in seen[0])
         return len({*seen[1], *seen[2]}) > 2 and float(min(likely, 1.0) ** len(won)) > (50 if names else 1) * CHANCE
@@ -333,8 +335,7 @@ class _Table(Columns):
             return False
         same = 1.0
         for name in key:
-            shares = self.frame[name].value_counts()["count"] / size
-            same *= float((shares * shares).sum())
+            same *= sum(share**2 for share in shares_of(self.frame[name]).values())
         expected = size * (size - 1) / 2 * same
         rows_have_ids = len(self._blocks[0][0]) > 2 and any(self._is_surely_id(name) for name in self.free)
         # Fewer rows may by chance have every combination once.
@@ -504,9 +505,9 @@ class _Table(Columns):
 
     def _answers_alike(self, name: str, key: str) -> bool:
         """Whether a column has answers as others have, which may by chance be the same within each item or rater."""
-        shares = self.frame[name].value_counts(normalize=True)["proportion"]
+        same = sum(share**2 for share in shares_of(self.frame[name]).values())
         repeats = len(self.frame) - self.facts[key].distinct
-        few = repeats <= SMALL or float((shares * shares).sum()) ** repeats > CHANCE
+        few = repeats <= SMALL or same**repeats > CHANCE
         return name in self._blocks[0][0] and len(self._blocks[0][0]) > 1 and few
 
     def _is_scale(self, name: str) -> bool:

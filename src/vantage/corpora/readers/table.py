@@ -19,7 +19,7 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
-from vantage.corpora.readers.aggregates import check_made, check_totals
+from vantage.corpora.readers.aggregates import check_level, check_made, check_totals
 from vantage.corpora.readers.answer_block import answering, check_alike
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, bare, coded, first_row, inferred, labels_of, opt_outs_of
@@ -165,10 +165,22 @@ def read(
         labels, opt_outs = labels_of(whole, roles, spread, rows.cells), opt_outs_of(rows, judged, answers, roles, empty)
         known = inferred(rows, merged, roles["value"], cleaning, labels, opt_outs)
     judged = coded(rows, judged, answers, roles, known, empty)
+    if "probabilities" in roles:
+        _check_probabilities(rows, judged, roles["probabilities"], known)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
+    in_rows = "rater" not in spread
+    # What arithmetic tells comes before what names do.
+    check_made(
+        rows,
+        judged,
+        items["item"],
+        raters["rater"],
+        {*(raters["rater"] if "kind" in roles else kinds or ())},
+        in_rows=in_rows,
+    )
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
-    said = raters["rater"] if "kind" in roles else kinds or ()
-    check_made(rows, judged, items["item"], raters["rater"], {*said}, in_rows="rater" not in spread)
+    if instrument is None:
+        check_level(rows, judged, known, raters, in_rows=in_rows)
     cleaning.notes += [
         *(columns_note(raters, kinds or {}) if "rater" in spread else ()),
         *_remarks(items, raters, int(answers["count"].sum()), roles),
@@ -248,7 +260,14 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     if "sample" in roles:
         columns["sample"] = _sample(rows, roles["sample"])
     columns |= {role: pl.col(roles[role]).cast(pl.String) for role in ("rationale", "status") if role in roles}
-    columns |= {"probabilities": pl.col(SHARES)} if SHARES in rows.schema else {}
+    if SHARES in rows.schema:
+        columns["probabilities"] = pl.col(SHARES)
+    elif "probabilities" in roles:
+        written = pl.col(roles["probabilities"])
+        is_text = rows.schema[roles["probabilities"]] == pl.String
+        columns["probabilities"] = (written.str.json_decode(pl.List(pl.Float64)) if is_text else written).cast(
+            pl.List(pl.Float64)
+        )
     columns |= {f"item.{name}": pl.col(column) for name, column in roles.items() if name not in ROLES}
     columns |= {f"rater.{name}": pl.col(name) for name in traits}
     columns |= {"rater.kind": pl.col(roles["kind"])} if "kind" in roles else {}
@@ -259,6 +278,17 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
         remedy = "fill it in, or delete the row if it is none, such as a total"
         raise rows.fault(f"the {wrong} is empty", remedy, empty[wrong][0], roles.get(wrong) or roles["text"])
     return judged
+
+
+def _check_probabilities(rows: FileRows, judged: pl.LazyFrame, column: str, known: Instrument) -> None:
+    """Refuses distributions over more or fewer answers than the scale has."""
+    sizes = judged.select(ROW, "question", pl.col("probabilities").list.len().alias("size")).drop_nulls()
+    (seen,) = rows.collect(sizes.group_by("question", "size").agg(pl.col(ROW).min()))
+    for question, size, first in seen.sort(ROW).iter_rows():
+        answers = len(known.question(question).scale.codes)
+        if size != answers:
+            problem = f"the shares are of {size} answers, but the scale of question '{question}' has {answers}"
+            raise rows.fault(problem, "pass --instrument with the scale", first, column)
 
 
 def _id(rows: FileRows, column: str) -> pl.Expr:
