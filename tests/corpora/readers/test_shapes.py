@@ -279,9 +279,7 @@ def _joined(folder: Path) -> Corpus:
 
 
 def _header_rows(folder: Path) -> Corpus:
-    (path := folder / "two.csv").write_text(
-        "id,ann,,bob,\n,warm,cold,warm,cold\nt1,4,3,5,2\nt2,1,2,2,1\nt3,5,1,4,2\n"
-    )
+    (path := folder / "two.csv").write_text("id,ann,,bob,\n,warm,cold,warm,cold\nt1,4,3,5,2\nt2,1,2,2,1\nt3,5,1,4,2\n")
     return read(path, map={"item": "id"}, columns="rater,question")
 
 

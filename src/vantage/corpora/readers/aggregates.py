@@ -40,7 +40,8 @@ CHANCE: Final = 0.01
 def numbers_of(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Columns as numbers, with decimal commas and percentages understood; null where there is none."""
     cells = pl.col(columns).cast(pl.String).str.replace(",", ".").str.strip_chars_end(" %")
-    return frame.select(cells.cast(pl.Float64, strict=False))
+    # Ids such as 5e999 are no numbers.
+    return frame.select(cells.cast(pl.Float64, strict=False)).with_columns(pl.when(pl.all().is_finite()).then(pl.all()))
 
 
 def _near(column: Numbers, made: Numbers) -> NDArray[np.bool_]:

@@ -96,7 +96,8 @@ class Columns:
         codes = self.facts[name].codes if self.facts[name].kind == "word" else ()
         return bool(codes) and 2 * sum(self._columns_with[code] > 1 for code in codes) >= len(codes)
 
-    def blocks(self) -> tuple[list[list[str]], str]:
+    @cached_property
+    def answers(self) -> tuple[list[list[str]], str]:
         """The columns that hold answers on one scale; where some may not belong, those without them too, and why."""
         groups = self._groups([n for n in self.facts if n in self.free and self.may_answer(n)])
         groups.sort(key=lambda group: len(group) + 2 * len(self._family(group)), reverse=True)
@@ -118,7 +119,8 @@ class Columns:
         if rivals := self._rivals(groups[1:], block, totals):
             if len(self.frame) <= SMALL and not (family or self._family(rivals)):
                 self._ask_about([block[0], rivals[0]])
-            return [block, rivals], f"both '{block[0]}' and '{rivals[0]}' may be answers"
+            ways = self._named(block, family, totals)[0] if len(family) >= 2 else [block]
+            return [*ways, rivals], f"both '{block[0]}' and '{rivals[0]}' may be answers"
         if len(family) >= 2 and len(block) <= 3 * len(family):
             return self._named(block, family, totals)
         return self._or_more(*self._unnamed(block, totals), totals)

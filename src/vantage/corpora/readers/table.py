@@ -168,19 +168,11 @@ def read(
     if "probabilities" in roles:
         _check_probabilities(rows, judged, roles["probabilities"], known)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
-    in_rows = "rater" not in spread
+    said, in_rows = raters["rater"] if "kind" in roles else kinds or (), "rater" not in spread
     # What arithmetic tells comes before what names do.
-    check_made(
-        rows,
-        judged,
-        items["item"],
-        raters["rater"],
-        {*(raters["rater"] if "kind" in roles else kinds or ())},
-        in_rows=in_rows,
-    )
+    check_made(rows, judged, items["item"], raters["rater"], {*said}, in_rows=in_rows)
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
-    if instrument is None:
-        check_level(rows, judged, known, raters, in_rows=in_rows)
+    check_level(rows, judged, known, raters, in_rows=in_rows) if instrument is None else None
     cleaning.notes += [
         *(columns_note(raters, kinds or {}) if "rater" in spread else ()),
         *_remarks(items, raters, int(answers["count"].sum()), roles),
