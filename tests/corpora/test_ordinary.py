@@ -33,7 +33,7 @@ def test_reversed_copies_of_answers_are_not_further_answers() -> None:
             {"vp": n + 1, **{f"e{i}": one for i, one in enumerate(own, 1)}, "e2r": 6 - own[1], "e4r": 6 - own[3]}
         )
     problem = preview(pl.DataFrame(rows))["problem"]
-    assert "'e2r' is 'e2' turned round, and only one of them can be an answer; pass --columns, and --values" in problem
+    assert "'e2r' is 'e2' reversed, and only one of them can be an answer; pass --columns, and --values" in problem
     assert read(pl.DataFrame(rows), columns="item", values=["e1", "e2r", "e3", "e4r"]).sizes["judgments"] == 120
 
 
@@ -53,7 +53,7 @@ def test_who_prefers_not_to_say_does_not_take_the_order_from_the_others() -> Non
     table = pl.DataFrame(
         {"item": [f"t{n // 6}" for n in range(36)], "rater": [f"p{n % 6}" for n in range(36)], "value": words * 6}
     )
-    with pytest.raises(InputError, match="'Prefer not to say' may mean that there is no answer .* pass '--missing="):
+    with pytest.raises(InputError, match=r"'Prefer not to say' may mean that there is no answer .* pass '--missing="):
         read(table)
     assert read(table, missing=["Prefer not to say"]).questions[0].scale.level == "ordinal"
     assert read(table, valid=["Prefer not to say"]).questions[0].scale.level == "nominal"
@@ -69,9 +69,7 @@ def test_rounded_percentages_are_shares() -> None:
                 **{name: round(100 * p / sum(parts)) for name, p in zip(("neg", "neu", "pos"), parts, strict=True)},
             }
         )
-    assert (
-        "they are shares of answers and no raters; pass --shares neg,neu,pos" in preview(pl.DataFrame(rows))["problem"]
-    )
+    assert "they are shares of answers, not raters; pass --shares neg,neu,pos" in preview(pl.DataFrame(rows))["problem"]
 
 
 def test_ranks_are_no_counts() -> None:
@@ -118,7 +116,9 @@ def means(number: int) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.parametrize(("number", "doubt"), [(3, "are the mean of the others'"), (5, "lie between whole numbers")])
+@pytest.mark.parametrize(
+    ("number", "doubt"), [(3, "are the mean of the others'"), (5, "answers between whole numbers")]
+)
 def test_a_mean_among_the_rows_does_not_make_a_scale_one_of_any_number(number: int, doubt: str) -> None:
     seen = preview(pl.DataFrame(means(number), strict=False))
     assert any(doubt in one["doubt"] for one in seen["doubts"])

@@ -494,7 +494,7 @@ class Corpus:
         except (pl.exceptions.PolarsError, OSError) as error:
             if not path.exists():
                 raise InputError("the file is missing", file=path, remedy="import the data again") from None
-            problem = f"this is not a Parquet file that can be read ({str(error).splitlines()[0]})"
+            problem = f"this is not a readable Parquet file ({str(error).splitlines()[0]})"
             raise InputError(problem, file=path) from None
 
     def _place(self, name: str, index: int) -> dict[str, Any]:

@@ -75,17 +75,12 @@ class Attempt:
         ]
         for name, settled in chosen.items():
             known = self.options.get(name)
-            if isinstance(settled, list):
-                self.options[name] = (
-                    {**known, **dict.fromkeys(settled)}
-                    if isinstance(known, Mapping)
-                    else [
-                        *(known or []),
-                        *settled,
-                    ]
-                )
-            else:
-                self.options[name] = {**(known or {}), **settled} if isinstance(settled, Mapping) else settled
+            new = dict.fromkeys(settled) if isinstance(settled, list) and isinstance(known, Mapping) else settled
+            if isinstance(new, Mapping):
+                new = {**(known or {}), **new}
+            elif isinstance(new, list):
+                new = [*(known or []), *new]
+            self.options[name] = new
         gone = {*chosen.get("traits", ()), *chosen.get("map", ()), *chosen.get("without", ())}
         if values := self.options.get("values"):
             self.options["values"] = [name for name in values if name not in gone]

@@ -486,7 +486,7 @@ IDS = [
         "a number for every row",
         "item,text,rater,value\n1,Hi.,a,1\n2,Hi.,b,2\n",
         [("1", "a", 1.0), ("2", "b", 2.0)],
-        "Every row is an item of its own, although texts repeat",
+        "Every row became an item of its own although texts repeat",
     ),
     bad(
         "spaces around an item",
@@ -570,7 +570,7 @@ IDS = [
         "a trait that contradicts",
         "item,rater,value,age\na,r,1,31\nb,r,2,32\n",
         "row 3, column 'age'",
-        "rater 'r' has another value here than in row 2",
+        "rater 'r' has a different value than in row 2",
         traits=["age"],
     ),
     bad(

@@ -35,7 +35,7 @@ def test_counts_of_labels_are_people_of_whom_nothing_is_known(tmp_path: Path) ->
     table = pl.DataFrame({"id": ["a", "b", "c", "d"], "n_1": [3, 0, 1, 2], "n_2": [1, 0, 1, 1], "n_3": [0, 4, 2, 1]})
     seen = preview(table)
     assert (
-        "add up to 4 in every row: they count answers and are no raters; pass --counts n_1,n_2,n_3" in seen["problem"]
+        "add up to 4 in every row: they count answers and are not raters; pass --counts n_1,n_2,n_3" in seen["problem"]
     )
     corpus = read(table, map={"item": "id"}, counts=["n_*"])
     assert corpus.sizes == {"items": 4, "raters": 4, "judgments": 16}
@@ -48,7 +48,7 @@ def test_counts_of_labels_are_people_of_whom_nothing_is_known(tmp_path: Path) ->
 
 def test_shares_of_answers_are_distributions(tmp_path: Path) -> None:
     table = pl.DataFrame({"id": ["a", "b", "c"], "p_yes": [0.2, 0.5, 0.9], "p_no": [0.8, 0.5, 0.1]})
-    wanted = "add up to 1 in every row: they are shares of answers and no raters; pass --shares p_yes,p_no"
+    wanted = "add up to 1 in every row: they are shares of answers, not raters; pass --shares p_yes,p_no"
     assert wanted in preview(table)["problem"]
     corpus = read(table, map={"item": "id"}, shares=["p_*"])
     assert corpus.questions[0].scale.describe() == "no, yes (nominal)"
@@ -153,7 +153,7 @@ def test_files_of_sas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rows_without_raters(tmp_path: Path) -> None:
     table = pl.DataFrame({"item": ["a", "a", "b", "b", "b"], "value": [1, 2, 3, 1, 2]})
-    with pytest.raises(InputError, match="pass --map rater=COLUMN, or --anonymous if nothing tells who judged"):
+    with pytest.raises(InputError, match="pass --map rater=COLUMN, or --anonymous if the raters are unknown"):
         read(table, map={"item": "item"})
     corpus = read(table, anonymous=True)
     assert corpus.raters.rows() == [("slot-1", "slot"), ("slot-2", "slot"), ("slot-3", "slot")]

@@ -15,7 +15,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
-from vantage.instruments import Instrument
 
 Numbers = NDArray[np.float64]
 SUMMED: Final = "summed"
@@ -174,7 +173,7 @@ def check_totals(rows: FileRows, frame: pl.DataFrame) -> None:
 
 def _total(rows: FileRows, what: str, names: list[str]) -> Doubt:
     shown = f"{what} '{names[0]}' is" if len(names) == 1 else f"{what}s {', '.join(names)} are"
-    remedy = f"pass --without {shlex.quote(','.join(names))}, or rename it if it is none"
+    remedy = f"pass --without {shlex.quote(','.join(names))}, or rename it if it is not a total"
     problem = f"the {shown} the sum or the mean of the others"
     return Doubt(problem, file=rows.path, remedy=remedy, settle={"without": names})
 
@@ -231,7 +230,7 @@ def check_made(
     between = in_rows and word in ("sum", "mean")
     way = f"--without {shlex.quote(rater)}" if between else f"--kinds {shlex.quote(rater)}=aggregate"
     raise Doubt(
-        f"the answers of rater '{rater}' are the {word} of the others' on every item: hardly a person",
+        f"the answers of rater '{rater}' are the {word} of the others' on every item, so this is hardly a person",
         file=rows.path,
         remedy=f"pass {way}, or --kinds {shlex.quote(rater)}=person if it is one",
         settle={"without": [rater]} if between else {"kinds": {rater: "aggregate"}},
@@ -240,28 +239,18 @@ def check_made(
     )
 
 
-def check_level(
-    rows: FileRows, judged: pl.LazyFrame, known: Instrument, raters: pl.DataFrame, *, in_rows: bool
-) -> None:
-    """Doubts an aggregate whose answers lie between those of people, and alone make their scale one of any number."""
-    made = (
-        raters.filter(pl.col("kind") == "aggregate")["rater"]
-        if "kind" in raters.columns
-        else pl.Series([], dtype=pl.String)
-    )
-    any_number = [question.id for question in known.questions if question.scale.level == "interval"]
-    if made.is_empty() or not any_number:
+def check_level(rows: FileRows, judged: pl.LazyFrame, raters: pl.DataFrame, *, in_rows: bool) -> None:
+    """Doubts an aggregate with answers between whole numbers where people have none: it would change their scale."""
+    if "kind" not in raters.columns:
         return
-    between = judged.filter(pl.col("question").is_in(any_number)).drop_nulls("value")
-    between = between.group_by("question", "rater").agg((pl.col("value") % 1 != 0).any().alias("between"))
-    (seen,) = rows.collect(between)
-    of_people = seen.filter(~pl.col("rater").is_in(made.implode()) & pl.col("between"))["question"]
-    for name in (
-        seen.filter(pl.col("between") & ~pl.col("question").is_in(of_people.implode()))["rater"].unique().sort()
-    ):
+    between = (pl.col("value") % 1 != 0).any().alias("between")
+    (seen,) = rows.collect(judged.drop_nulls("value").group_by("question", "rater").agg(between))
+    seen = seen.join(raters.select("rater", made=pl.col("kind") == "aggregate"), on="rater").sort("rater")
+    people = (~pl.col("made")).any() & ~(pl.col("between") & ~pl.col("made")).any()
+    for name in seen.filter(people.over("question") & pl.col("between"))["rater"].head(1):
         way = f"--without {shlex.quote(name)}" if in_rows else f"--map {shlex.quote(f'{name}={name}')}"
         raise Doubt(
-            f"only the answers of the aggregate '{name}' lie between whole numbers; with them the scale is any number",
+            f"only the aggregate '{name}' has answers between whole numbers, which would make the scale continuous",
             file=rows.path,
             remedy=f"pass {way}, or --instrument with the scale",
             settle={"without": [name]} if in_rows else {"map": {name: name}},

@@ -114,7 +114,7 @@ class Columns:
         if len(self.frame) <= ENOUGH and not family and not texts:
             self._ask_about(block)
         if turned := self._turned_round(block):
-            what = f"'{turned[1]}' is '{turned[0]}' turned round, and only one of them can be an answer"
+            what = f"'{turned[1]}' is '{turned[0]}' reversed, and only one of them can be an answer"
             self.unsure = f"{what}; pass --columns, and --values with the columns that hold answers"
         if rivals := self._rivals(groups[1:], block, totals):
             if len(self.frame) <= SMALL and not (family or self._family(rivals)):
@@ -123,7 +123,9 @@ class Columns:
             return [*ways, rivals], f"both '{block[0]}' and '{rivals[0]}' may be answers"
         if len(family) >= 2 and len(block) <= 3 * len(family):
             return self._named(block, family, totals)
-        return self._or_more(*self._unnamed(block, totals), totals)
+        ways, doubt = self._unnamed(block, totals)
+        self._ask_if_few(ways[0], totals)
+        return ways, doubt
 
     def _turned_round(self, block: Sequence[str]) -> tuple[str, str] | None:
         """Two columns that always add up to the same, as an answer and its reversed copy do."""
@@ -164,32 +166,23 @@ class Columns:
 
         return {one for one, facts in called.items() if "*" in one and tells(facts)}
 
-    def _or_more(self, blocks: list[list[str]], doubt: str, totals: Iterable[str]) -> tuple[list[list[str]], str]:
-        """Columns with the same answers, and of few rows those too that lack some of them or have others beside."""
-        first = blocks[0]
-        if not first:
-            return blocks, doubt
+    def _ask_if_few(self, first: list[str], totals: Iterable[str]) -> None:
+        """Of few rows, asks about columns that lack some answers of the others, or have others beside."""
+        if not first or len(self.frame) > SMALL:
+            return
         pooled = {code for n in first for code in self.facts[n].codes}
         more = [n for n in self.free if n not in first and n not in totals and self._may_belong(n, first[0], pooled)]
-        if len(self.frame) > SMALL:
-            return blocks, doubt
         # A sex is coded 1 and 2; two other columns say too little of the scale.
         sexes = [n for n in first if {*self.facts[n].codes} == {1, 2}]
-        beyond = any({*self.facts[n].codes} - {1, 2} for n in (*first, *more))
-        if sexes and beyond and len(first) - len(sexes) <= 2:
-            self._ask_about(sexes)
-        if not more:
-            return blocks, doubt
-        between = self._between_steps([*first, *more])
-        if len(more) > 1 or len(blocks) > 1 or between:
-            self._ask_about([*more, *(n for n in between if n not in more)])
-            return blocks, doubt
-        return [[n for n in self.facts if n in (*first, *more)], first], f"'{more[0]}' may be an answer too"
+        beyond = any({*self.facts[n].codes} - {1, 2} for n in (*first, *more)) and len(first) - len(sexes) <= 2
+        doubtful = [*more, *(self._between_steps([*first, *more]) if more else ()), *(sexes if beyond else ())]
+        if doubtful:
+            self._ask_about(list(dict.fromkeys(doubtful)))
 
     def _ask_about(self, names: Sequence[str]) -> None:
         named = ", ".join(f"'{n}'" for n in names[:4])
         hold = "holds" if len(names) == 1 else "hold"
-        self.unsure = f"so few rows do not tell whether {named} {hold} answers; pass --columns and --values"
+        self.unsure = f"there are too few rows to tell whether {named} {hold} answers; pass --columns and --values"
 
     def _may_belong(self, name: str, other: str, pooled: set[Any]) -> bool:
         """Whether a column may hold answers as others do: some of their words, or numbers among theirs."""
@@ -234,11 +227,11 @@ class Columns:
         apart = [*odd, *ends, *missing]
         if not apart:
             return [block], ""
-        what = f"'{apart[0]}' may be an answer as {pattern} are"
+        what = f"'{apart[0]}' may hold answers too, like {pattern}"
         if apart[0] in family:
-            what = f"'{apart[0]}' is called like {pattern} but has fewer different answers"
+            what = f"'{apart[0]}' is named like {pattern} but has fewer different answers"
         elif missing and not odd:
-            what = f"'{apart[0]}' is called like {pattern} but holds other answers"
+            what = f"'{apart[0]}' is named like {pattern} but holds other answers"
         elif len(self._family(odd)) > 1:
             what = f"both {pattern} and {stem(odd[0])} may be the answers"
         whole = [n for n in self.facts if n in (*block, *missing)]

@@ -160,7 +160,7 @@ def _refuse_empty(table: FileTable, *columns: str) -> None:
 def _posts(sheets: FileTable) -> pl.DataFrame:
     posts = sheets.frame.select(item="Reddit ID", text="Reddit Post")
     other = posts.select(pl.col("text").ne_missing(pl.col("text").first().over("item"))).to_series()
-    sheets.refuse(other, "Reddit Post", "the post has another text further up", "download the file again")
+    sheets.refuse(other, "Reddit Post", "the post has a different text in an earlier row", "download the file again")
     return posts.unique("item", keep="first", maintain_order=True)
 
 

@@ -113,15 +113,8 @@ class Cleaning:
         read: dict[str, str | float | None] = {word: self._read(word) for word in seen}
         numbers = [word for word, value in read.items() if isinstance(value, float)]
         rest = [word for word, value in read.items() if isinstance(value, str)]
-        ordered = {plain(word) for word in self.order or ()}
-        nothing = [word for word in rest if plain(word) in NOTHING and plain(word) not in (*ordered, *self.valid)]
-
-        if not (nothing or labelled or numbers or self.order):
-            placed = [word for word in rest if not UNPLACED.fullmatch(word.strip()) or plain(word) in self.valid]
-            nothing = (
-                [word for word in rest if word not in placed] if known_order([*{plain(w) for w in placed}]) else []
-            )
-        if nothing and not labelled and (numbers or len(rest) > len(nothing)):
+        nothing = [] if labelled else self._nothing(rest, decline=not numbers)
+        if nothing and (numbers or len(rest) > len(nothing)):
             if self.empty is None or not numbers:
                 written = list(dict.fromkeys(word.strip() for word in nothing))
                 in_all = _in_all(sum(seen[word] for word in nothing))
@@ -164,6 +157,15 @@ class Cleaning:
         new = pl.Series(made if rest else list(read.values()), dtype=pl.String if rest else pl.Float64)
         words = answers[RAW].replace_strict(pl.Series(list(read), dtype=pl.String), new, return_dtype=new.dtype)
         return words.alias(CLEAN)
+
+    def _nothing(self, words: Sequence[str], *, decline: bool) -> list[str]:
+        """Words for "no answer"; those that `decline` to answer too, where the others are the steps of a scale."""
+        said = {*(plain(word) for word in self.order or ()), *self.valid}
+        nothing = [word for word in words if plain(word) in NOTHING and plain(word) not in said]
+        if nothing or self.order or not decline:
+            return nothing
+        declined = [word for word in words if UNPLACED.fullmatch(word.strip()) and plain(word) not in said]
+        return declined if declined and known_order([*{plain(w) for w in words if w not in declined}]) else []
 
     def _check_commas(
         self, rows: FileRows, column: str, commas: Sequence[str], rest: Sequence[str], first: Mapping[str, int]
@@ -258,7 +260,7 @@ class Cleaning:
         odd = words.filter(numbers.is_null() | numbers.is_nan())
         doubtful = [word for word in odd if plain(word) in NOTHING and plain(word) not in self.valid]
         if 0 < len(doubtful) == len(odd) < len(words):
-            problem = f"'{odd[0]}' may mean that this is not known"
+            problem = f"'{odd[0]}' may mean 'not known'"
             remedy = f"pass {self.also(doubtful)}, or --valid={','.join(doubtful)}"
             raise rows.doubt(problem, remedy, first[odd[0]], column, missing=doubtful)
         commas = [word for word in odd if _COMMA.fullmatch(plain(word)) or _THOUSANDS.fullmatch(plain(word))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
@@ -35,12 +34,7 @@ NAMES: Final[Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("names.
 def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str, str]:
     """The column of every role: as given, or by its name."""
     mapping = dict(given)
-    for role in (*ROLES, "text"):
-        if role not in rows.schema or role in mapping or role in mapping.values():
-            continue
-        if (role == "kind" and not _are_kinds(rows)) or (role == "probabilities" and not _are_probabilities(rows)):
-            continue  # the word means something else here
-        mapping[role] = role
+    mapping |= {role: role for role in called_so(rows) if role not in {*mapping, *mapping.values()}}
     for role, column in mapping.items():
         check_column(rows.path, list(rows.schema), column, f"'{role}'")
     if spread:
@@ -55,7 +49,7 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
         columns = ", ".join(f"'{c}'" for c in list(own)[:20])
         remedy = f"pass --map {','.join(f'{role}=COLUMN' for role in missing)}"
         if missing == ["rater"]:
-            remedy = "pass --map rater=COLUMN, or --anonymous if nothing tells who judged"
+            remedy = "pass --map rater=COLUMN, or --anonymous if the raters are unknown"
         if "value" in missing and "reply" in rows.schema:
             remedy = (
                 f"if these are replies of models: vantage corpora import replies --from {rows.path} --instrument NAME"
@@ -65,6 +59,17 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
             remedy = f"if '{lists[0]}' holds the answers, pass --lists '{lists[0]}'"
         raise rows.fault(f"no column is mapped to the {missing[0]}; the table has {columns}", remedy)
     return mapping
+
+
+def called_so(rows: FileRows) -> list[str]:
+    """The roles after which columns are called; `kind` and `probabilities` may mean something else in a table."""
+    roles = [role for role in (*ROLES, "text") if role in rows.schema]
+    for role, pattern in (("kind", f"^(?:{'|'.join(schema.KINDS)})$"), ("probabilities", r"^\[[-\d.eE, ]+\]$")):
+        if role in roles and not isinstance(rows.schema[role], pl.List):
+            cells = pl.col(role).cast(pl.String, strict=False).str.contains(pattern)
+            if not rows.collect(rows.lazy.select(cells.all()))[0].item():
+                roles.remove(role)
+    return roles
 
 
 def named_roles(rows: FileRows) -> bool:
@@ -129,23 +134,6 @@ def columns_note(raters: pl.DataFrame, kinds: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _are_kinds(rows: FileRows) -> bool:
-    if rows.schema["kind"] != pl.String:
-        return False
-    (kinds,) = rows.collect(rows.lazy.select(pl.col("kind").drop_nulls().unique()))
-    return bool(kinds["kind"].is_in(schema.KINDS).all())
-
-
-def _are_probabilities(rows: FileRows) -> bool:
-    """Whether the column `probabilities` holds lists of numbers, as a CSV file of a corpus has them."""
-    dtype = rows.schema["probabilities"]
-    (first,) = rows.collect(rows.lazy.select(pl.col("probabilities").drop_nulls()).head(1))
-    listed = isinstance(dtype, pl.List) and dtype.inner.is_numeric()
-    return listed or (
-        dtype == pl.String and all(re.fullmatch(r"\[[-\d.eE, ]+\]", cell) for (cell,) in first.iter_rows())
-    )
-
-
 def long(rows: FileRows, roles: dict[str, str], traits: Sequence[str], spread: str, values: Sequence[str]) -> FileRows:
     """One row per judgment, from a table with one column per rater, item or question; `roles` are completed."""
     if traits and "rater" in spread:
@@ -176,9 +164,7 @@ def long(rows: FileRows, roles: dict[str, str], traits: Sequence[str], spread: s
         lazy = lazy.with_columns(pl.col("__column").replace_strict(dict(rows.titles)).alias("__text"))
         roles["text"] = "__text"
     lazy = lazy.drop("__column")
-    if not rows.streamed:
-        lazy = lazy.collect().lazy()
-    return replace(rows, lazy=lazy, schema=lazy.drop(ROW).collect_schema(), cells=held)
+    return rows.having(lazy if rows.streamed else lazy.collect(), cells=held)
 
 
 def two_names(column: str) -> tuple[str, str] | None:

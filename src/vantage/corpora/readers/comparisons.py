@@ -69,7 +69,7 @@ def _compared(
         return None
     if chance or (members <= 3 and not raters):
         # Two raters who disagree and one who decides look the same.
-        what = f"'{winner}' always is '{one}' or '{other}', which never are the same"
+        what = f"'{winner}' is always '{one}' or '{other}', which are never the same"
         return [], f"{what}; if it is the winner of a comparison, pass --pairs {one},{other}"
     readings: list[dict[str, Any]] = []
     judges: list[str | None] = [*(raters[:1] or rest[:2])] or [None]
@@ -80,7 +80,7 @@ def _compared(
         readings.append({"pairs": [one, other], "map": mapping} | ({} if rater else {"anonymous": True}))
     if len(readings) == 1 and rest and not raters:
         readings.append({**readings[0], "map": {"value": winner, "item": rest[0]}, "anonymous": True})
-    return readings, "nothing tells which column is the rater" if len(readings) > 1 else ""
+    return readings, "it is unclear which column is the rater" if len(readings) > 1 else ""
 
 
 def _compared_on(table: RowIds, key: Sequence[str], rest: Sequence[str]) -> str | None:

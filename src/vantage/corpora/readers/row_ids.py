@@ -13,7 +13,7 @@ import polars as pl
 from vantage.corpora.readers.aggregates import numbers_of
 from vantage.corpora.readers.answer_block import SMALL, TINY, Columns
 from vantage.corpora.readers.column_facts import ColumnFacts, shares_of
-from vantage.corpora.readers.columns import ROLES
+from vantage.corpora.readers.columns import called_so
 from vantage.corpora.readers.table_file import FileRows
 
 COLLISIONS: Final = 8
@@ -46,23 +46,14 @@ class RowIds(Columns):
         self.given = given
         self._sides: dict[str, list[str]] = {}
         self.map: dict[str, str] = dict(given.get("map") or {})
-        for role in ROLES:
-            if role in facts and not {role} & {*self.map, *self.map.values()} and self._plausible(facts[role]):
+        for role in called_so(rows):
+            complete = role not in ("item", "rater") or facts[role].filled == facts[role].rows
+            if role != "text" and role not in {*self.map, *self.map.values()} and complete:
                 self.map[role] = role
         self.traits = list(given.get("traits") or ())
         taken = (*self.map.values(), *self.traits)
         free = [name for name, fact in facts.items() if name not in taken and fact.kind not in ("empty", "nested")]
         super().__init__(rows, frame, facts, free)
-
-    @staticmethod
-    def _plausible(fact: ColumnFacts) -> bool:
-        """Whether a column with the name of a role can have it: "Status" of a survey tool is no status."""
-        if fact.name == "probabilities":
-            return fact.kind == "nested" or all(cell.startswith("[") for cell in fact.examples)
-        if fact.name in ("item", "rater"):
-            return fact.filled == fact.rows
-        kinds = {"person", "author", "slot", "model", "persona", "trained", "aggregate"}
-        return fact.name != "kind" or set(fact.codes) <= kinds
 
     def keys(self) -> list[tuple[str, ...]]:
         """The columns that tell rows apart and repeat: of an item and a rater, and maybe of the question.

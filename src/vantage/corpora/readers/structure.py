@@ -26,7 +26,7 @@ from vantage.corpora.readers.comparisons import comparison
 from vantage.corpora.readers.row_ids import ITEMS, PEOPLE, RowIds
 from vantage.corpora.readers.table_file import ROW, CrossedHeader, FileRows
 
-UNSCALED: Final = "several columns may hold the answers, and nothing tells which"
+UNSCALED: Final = "several columns may hold the answers"
 _ASKED: Final = re.compile(
     r"(?:q|f|v|item|frage|question|pregunta|satz|text|phrase|frase|stim|s|i|t|问题|题)[-_ ]?", re.IGNORECASE
 )
@@ -135,7 +135,7 @@ class _Table(RowIds):
         options = readings[0].options
         if asked is None and item and "value" not in options["map"] and not options.get("columns"):
             return self._shape()
-        apart = f"{', '.join(map(repr, key[:-1]))} and {key[-1]!r} together tell rows apart, and nothing tells which"
+        apart = f"{', '.join(map(repr, key[:-1]))} and {key[-1]!r} together identify the rows, and it is unclear which"
         if len(roles) > 1:
             if len(self.frame) <= SMALL or len(readings) > 4:
                 return self._shape(doubt=f"{apart} is the item, the rater and the question; pass --map")
@@ -275,7 +275,7 @@ class _Table(RowIds):
         readings = [self._wide_options(columns, key, one, every) for columns in blocks for one in spreads]
         if len(spreads) > 1:
             also = f"; also, {doubt}" if doubt else ""
-            doubt = f"nothing tells whether the columns are raters or the rows are{also}"
+            doubt = f"it is unclear whether the columns or the rows are raters{also}"
             codes = {code for name in block for code in self.facts[name].codes}
             whole = all(self.facts[n].kind == "number" and self.facts[n].whole for n in block)
             counted = whole and "id" in key and len(blocks) == 1
@@ -292,7 +292,7 @@ class _Table(RowIds):
         repeated = [n for n in self.free if 2 <= self.facts[n].distinct < size == self.facts[n].filled]
         for key in combinations([n for n in repeated if self.facts[n].kind == "word" or self.facts[n].whole], 2):
             if self.frame.select(pl.struct(key).n_unique()).item() == size:
-                what = f"so few rows do not tell whether '{key[0]}' and '{key[1]}' are ids or answers"
+                what = f"there are too few rows to tell whether '{key[0]}' and '{key[1]}' are ids or answers"
                 return f"{what}; pass --map item=COLUMN,rater=COLUMN,value=COLUMN, or --columns and --values"
         return ""
 
@@ -311,12 +311,12 @@ class _Table(RowIds):
         named = ", ".join(f"'{n}'" for n in block[:3]) + (" …" if len(block) > 3 else "")
         what, quoted = f"columns {named} add up to {total:g} in every row", shlex.quote(",".join(self.patterns(block)))
         if not counts:
-            return f"{what}: they are shares of answers and no raters; pass --shares {quoted}"
+            return f"{what}: they are shares of answers, not raters; pass --shares {quoted}"
         if len(self.frame) <= TINY and not self._family(block):
             return (
                 f"{what}, as counts of answers do; pass --counts {quoted}, or --columns and --values if they are none"
             )
-        return f"{what}: they count answers and are no raters; pass --counts {quoted}"
+        return f"{what}: they count answers and are not raters; pass --counts {quoted}"
 
     def _crossed(self, header: CrossedHeader, spread: str) -> Structure:
         """A table whose columns have two names: of a rater or an item, and of a question."""
@@ -340,7 +340,7 @@ class _Table(RowIds):
         readings = [self._wide_options(block, key, pair) for pair in ([spread] if spread else pairs)]
         doubts = ["whether the rows are items or respondents"] * (len(whose) > 1)
         doubts += ["which of the two header rows names the questions"] * (len(first) > 1)
-        return self._shape(*readings, doubt=f"nothing tells {' and '.join(doubts)}" if len(readings) > 1 else "")
+        return self._shape(*readings, doubt=f"it is unclear {' and '.join(doubts)}" if len(readings) > 1 else "")
 
     def _own_scales(self, block: Sequence[str], row: int) -> bool:
         """Whether the columns with one name in a header row have answers of their own, as questions may."""

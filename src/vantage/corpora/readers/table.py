@@ -147,8 +147,7 @@ def read(
     asked = _asked(question, known, roles, "value" if spread else roles["value"].removeprefix("__"))
     judged = _judged(rows, roles, asked, traits)
     answers = _answers(rows, judged, asked, roles["value"], cleaning, labelled=known is not None)
-    meaning = empty or ("skip" if spread or missing else None)
-    judged, answers = _without_blanks(rows, judged, answers, roles, cleaning, meaning)
+    judged, answers = _without_blanks(rows, judged, answers, roles, cleaning, empty or "skip" * bool(spread or missing))
     described = {
         "item": [name for name in roles if name not in ROLES],
         "rater": [*traits, *(["kind"] if "kind" in roles else [])],
@@ -168,17 +167,34 @@ def read(
     if "probabilities" in roles:
         _check_probabilities(rows, judged, roles["probabilities"], known)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
-    said, in_rows = raters["rater"] if "kind" in roles else kinds or (), "rater" not in spread
-    # What arithmetic tells comes before what names do.
-    check_made(rows, judged, items["item"], raters["rater"], {*said}, in_rows=in_rows)
-    raters = with_kinds(rows, roles["rater"], raters, kinds or {})
-    check_level(rows, judged, known, raters, in_rows=in_rows) if instrument is None else None
-    cleaning.notes += [
-        *(columns_note(raters, kinds or {}) if "rater" in spread else ()),
-        *_remarks(items, raters, int(answers["count"].sum()), roles),
-    ]
+    raters = _told_apart(
+        rows, judged, items, raters, roles["rater"], kinds or {}, spread, scaled=instrument is not None
+    )
+    cleaning.notes += columns_note(raters, kinds or {}) if "rater" in spread else []
+    cleaning.notes += _remarks(items, raters, int(answers["count"].sum()), roles)
     made = _corpus(rows, judged, items, raters, known, _about(whole, roles, traits, cleaning, rows.cells), duplicates)
     return made.with_trait_scales(scales) if scales else made
+
+
+def _told_apart(
+    rows: FileRows,
+    judged: pl.LazyFrame,
+    items: pl.DataFrame,
+    raters: pl.DataFrame,
+    column: str,
+    kinds: Mapping[str, str],
+    spread: str,
+    *,
+    scaled: bool,
+) -> pl.DataFrame:
+    """Raters with their kinds; those who may be no people are doubted. What arithmetic tells comes before names."""
+    in_rows = "rater" not in spread
+    said = {*(raters["rater"] if "kind" in raters.columns else kinds)}
+    check_made(rows, judged, items["item"], raters["rater"], said, in_rows=in_rows)
+    raters = with_kinds(rows, column, raters, kinds)
+    if not scaled:
+        check_level(rows, judged, raters, in_rows=in_rows)
+    return raters
 
 
 def _remarks(items: pl.DataFrame, raters: pl.DataFrame, rows: int, roles: Mapping[str, str]) -> list[str]:
@@ -188,7 +204,9 @@ def _remarks(items: pl.DataFrame, raters: pl.DataFrame, rows: int, roles: Mappin
         notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
     texts = items["text"] if items.schema.get("text") == pl.String and "item" in roles else None
     if texts is not None and len(items) == rows > texts.n_unique():
-        notes.append("Every row is an item of its own, although texts repeat; without item=… equal texts are one.")
+        notes.append(
+            "Every row became an item of its own although texts repeat; without item=… equal texts are one item."
+        )
     return notes
 
 
@@ -211,7 +229,7 @@ def _without(rows: FileRows, ids: Sequence[str], cleaning: Cleaning) -> FileRows
     gone = pl.any_horizontal(pl.col(texts).str.strip_chars().is_in(list(ids)).fill_null(value=False))
     (count,) = rows.collect(rows.lazy.filter(gone).select(pl.len()))
     if not count.item():
-        raise rows.fault(f"no row has '{ids[0]}'", "leave --without out")
+        raise rows.fault(f"no row has '{ids[0]}'", "drop --without")
     cleaning.notes.append(f"{counted(count.item(), 'row')} left out: {', '.join(ids)}.")
     return replace(rows, lazy=rows.lazy.filter(~gone))
 
@@ -267,7 +285,7 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     keys = ("item", "rater", "question")
     (empty,) = rows.collect(judged.select(pl.col(ROW).filter(pl.col(key).is_null()).min().alias(key) for key in keys))
     if wrong := next((key for key in keys if empty[key][0] is not None), None):
-        remedy = "fill it in, or delete the row if it is none, such as a total"
+        remedy = "fill it in, or delete the row if it is not a judgment (a total, for example)"
         raise rows.fault(f"the {wrong} is empty", remedy, empty[wrong][0], roles.get(wrong) or roles["text"])
     return judged
 
@@ -296,7 +314,7 @@ def _id(rows: FileRows, column: str) -> pl.Expr:
 
 
 def _cut(rows: FileRows, number: int, column: str) -> InputError:
-    problem = "the id is a number of which only the first digits were kept, so that different ids may have become one"
+    problem = "only the first digits of this id were kept, so different ids may have become one"
     return rows.fault(problem, "export the file again with the ids as text", number, column)
 
 
@@ -354,14 +372,14 @@ def _without_blanks(
     answers: pl.DataFrame,
     roles: Mapping[str, str],
     cleaning: Cleaning,
-    empty: str | None,
+    empty: str,
 ) -> tuple[pl.LazyFrame, pl.DataFrame]:
     """Judgments and answers without empty ones, where these are skipped; what they mean must be known."""
     blank = answers.filter(pl.col(CLEAN).is_null())
-    if blank.is_empty() or "status" in roles or empty not in (None, "skip"):
+    if blank.is_empty() or "status" in roles or empty not in ("", "skip"):
         return judged, answers
     column, count = roles["value"], int(blank["count"].sum())
-    if empty is None:
+    if not empty:
         problem = f"the cell is empty{f' ({count:,} in all)' if count > 1 else ''}"
         remedy, first = f"say what an empty value means: --empty {'|'.join(MEANINGS)}", blank[ROW].sort()[0]
         raise rows.doubt(problem, remedy, first, column, empty="skip")
@@ -455,7 +473,7 @@ def _side(
         name = next(name for name, column in zip(names, columns, strict=True) if part[column].n_unique() > 1)
         cells = part[f"{key}.{name}"]
         other = part[ROW][cells.ne_missing(cells[0]).arg_max() or 0]
-        problem = f"{key} '{twice}' has another value here than in row {rows.at(part[ROW][0])['row']}"
+        problem = f"{key} '{twice}' has a different value than in row {rows.at(part[ROW][0])['row']}"
         raise rows.fault(problem, f"make them equal, or give the {key}s different ids", other, roles.get(name, name))
     first = judged.join(firsts.lazy().select(ROW), on=ROW, how="semi", maintain_order="left")
     (side,) = rows.collect(

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -157,6 +157,12 @@ class FileRows:
         if self.streamed:
             return [query.collect(engine="streaming") for query in queries]
         return pl.collect_all(list(queries))
+
+    def having(self, table: pl.LazyFrame | pl.DataFrame, **changed: Any) -> FileRows:
+        """These rows as another table, which is in memory where it is a frame."""
+        streamed = self.streamed and isinstance(table, pl.LazyFrame)
+        schema = table.lazy().drop(ROW).collect_schema()
+        return replace(self, lazy=table.lazy(), schema=schema, streamed=streamed, **changed)
 
     def fault(self, problem: str, remedy: str | None, number: int | None = None, column: str = "") -> InputError:
         """What to raise for a problem with the file, or with the cell of a row (its `ROW`) and a column."""
