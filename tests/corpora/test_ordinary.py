@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -145,3 +147,24 @@ def test_one_kind_of_answers_and_times_beside_them_are_two_readings_with_what_be
     commands = [reading["command"] for reading in preview(pl.DataFrame(rows))["readings"]]
     assert any(" --traits Geschlecht,Attention" in one or " --traits Attention,Geschlecht" in one for one in commands)
     assert any("--values S1,S2,S3,S4,S5,S6 " in one for one in commands)
+
+
+def test_objects_from_raters_to_answers_are_rows(tmp_path: Path) -> None:
+    rows = [{"id": f"d{n}", "given": {"ann": "x", "bob": "xy"[n % 2], **({"cai": "y"} if n else {})}} for n in range(4)]
+    (path := tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(InputError, match="if 'given' holds the answers, pass --lists 'given'"):
+        read(path, map={"item": "id"})
+    corpus = read(path, map={"item": "id"}, lists="given")
+    assert corpus.sizes == {"items": 4, "raters": 3, "judgments": 11}
+    assert corpus.questions[0].scale.describe() == "x, y (nominal)"
+    assert corpus.judgments.filter(item="d1", rater="bob")["value"].to_list() == [1]
+
+
+def test_two_questions_by_several_raters_in_one_row_are_offered_one_by_one() -> None:
+    rows = [
+        {"id": f"t{n}", **{f"{asked}_{k}": answer(DRAW.random()) for asked in ("trust", "warm") for k in range(1, 5)}}
+        for n in range(25)
+    ]
+    readings = preview(pl.DataFrame(rows))["readings"]
+    values = [one["command"].partition(" --values ")[2].partition(" --to")[0] for one in readings]
+    assert {"", "'trust_*'", "'warm_*'"} <= {*values}

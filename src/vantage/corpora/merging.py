@@ -1,4 +1,4 @@
-"""One of several: tables of which each id may have one row, and instruments of which each may have one version."""
+"""Merging: tables with one row per id, and instruments with one version each."""
 
 from __future__ import annotations
 

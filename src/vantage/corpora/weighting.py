@@ -188,7 +188,7 @@ class Raking:
     """Raters whose weights are raked to a target, and what was noticed."""
 
     codes: tuple[Ints, ...]
-    """For each margin the cell of each rater; a last one holds those of whom it is not known."""
+    """For each margin the cell of each rater; the last cell is for raters without a value."""
     shares: tuple[Floats, ...]
     """The share of each cell, the last included."""
     bounds: tuple[float, float] | None

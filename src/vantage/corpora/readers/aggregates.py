@@ -1,7 +1,7 @@
-"""What is made of other answers and is nobody's: sums, means, medians, commonest answers, found by arithmetic.
+"""Answers that nobody gave: sums, means, medians and commonest answers of others, found by arithmetic.
 
-A column, a row or a rater is made of others where it follows from them by one rule everywhere. Sums and means are never
-met by chance; the others may be, so that they count only where chance is ruled out.
+A column, a row or a rater is made of others if one rule gives it everywhere. Sums and means never come about by chance;
+the others may, so they count only where chance is ruled out.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def check_made(
 ) -> None:
     """Doubts people whose answers are made of those of all others, on every item, and items that are sums or means.
 
-    `known` are raters of whom it has been said what they are.
+    `known` are raters whose kind was given.
     """
     if min(len(raters), len(items)) < LEAST_MADE:
         return

@@ -92,7 +92,7 @@ class Columns:
         return Counter(code for n in self.free if self.facts[n].kind == "word" for code in self.facts[n].codes)
 
     def recurs(self, name: str) -> bool:
-        """Whether half of the words in a column stand in others too, as answers on one scale do and ids do not."""
+        """Whether half of a column's words occur in others too, as answers on one scale do and ids do not."""
         codes = self.facts[name].codes if self.facts[name].kind == "word" else ()
         return bool(codes) and 2 * sum(self._columns_with[code] > 1 for code in codes) >= len(codes)
 
@@ -235,7 +235,8 @@ class Columns:
         elif len(self._family(odd)) > 1:
             what = f"both {pattern} and {stem(odd[0])} may be the answers"
         whole = [n for n in self.facts if n in (*block, *missing)]
-        return [whole, [n for n in whole if n not in apart]], what
+        ways = [whole, [n for n in whole if n not in apart]]
+        return [*ways, apart] if apart == self._family(apart) else ways, what
 
     def _unnamed(self, block: list[str], totals: Iterable[str]) -> tuple[list[list[str]], str]:
         """Columns with the same answers whose names do not group them."""

@@ -321,7 +321,7 @@ class Cleaning:
     def _respelt(
         self, rows: FileRows, column: str, name: str, ids: pl.Series, where: Callable[[str], int]
     ) -> dict[str, str]:
-        """Ids as one that are spelt in two ways: r01 and r1, Müller and Mueller, O’Neil and O'Neil."""
+        """Joins ids that are spelt in two ways: r01 and r1, Müller and Mueller, O’Neil and O'Neil."""
         if not ids.str.contains(r"[^ -~]|[A-Z]|(^|\D)0\d").any():
             return {}
         folded = ids.str.to_lowercase().str.replace_many(
@@ -469,7 +469,7 @@ def _numbered(words: Sequence[str]) -> dict[int, str] | None:
 
 
 def _merged(words: Sequence[str]) -> dict[str, str]:
-    """Words that differ in case or spaces only as the most frequent of them; `words` come with that one first."""
+    """Maps words that differ only in case or spaces to the most frequent one, which comes first in `words`."""
     first: dict[str, str] = {}
     return {word: first.setdefault(plain_id(word).casefold(), plain_id(word)) for word in words}
 

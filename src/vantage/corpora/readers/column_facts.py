@@ -52,7 +52,7 @@ class ColumnFacts:
 
     @property
     def may_answer(self) -> bool:
-        """Whether the column may hold answers: numbers, or few words of which each occurs about twice."""
+        """Whether the column may hold answers: numbers, or few words that occur about twice each."""
         few = bool(self.codes) and len(self.codes) <= max(2, self.filled // 2)
         return self.filled > 0 and (self.kind == "number" or (self.kind == "word" and few))
 

@@ -62,7 +62,7 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
 
 
 def called_so(rows: FileRows) -> list[str]:
-    """The roles after which columns are called; `kind` and `probabilities` may mean something else in a table."""
+    """Roles that columns are named after; `kind` and `probabilities` may mean something else in a table."""
     roles = [role for role in (*ROLES, "text") if role in rows.schema]
     for role, pattern in (("kind", f"^(?:{'|'.join(schema.KINDS)})$"), ("probabilities", r"^\[[-\d.eE, ]+\]$")):
         if role in roles and not isinstance(rows.schema[role], pl.List):

@@ -88,7 +88,7 @@ def _compared_on(table: RowIds, key: Sequence[str], rest: Sequence[str]) -> str 
     if about := table.map.get("item"):
         return about
     free = [n for n in rest if n not in key]
-    if said := [n for n in free if table.said("item", n) or table.facts[n].kind == "text"]:
+    if said := [n for n in free if table.said("item", n) or table.said("question", n) or table.facts[n].kind == "text"]:
         return said[0]
     now = table.together(*key)
     return next((n for n in free if table.together(*key, n) == len(table.frame) > now), None)

@@ -19,7 +19,7 @@ from vantage.errors import InputError
 from vantage.scales import Scale
 
 SLOT: Final = {"rater": "__rater", "kind": "__kind"}
-"""The columns of raters of whom nothing is known but that they are different people in one row or item."""
+"""The columns of unknown raters, who are different people within a row or an item."""
 SHARES: Final = "__shares"
 """The column of distributions over the codes of the scale."""
 
@@ -215,17 +215,24 @@ def _with_slots(rows: FileRows, *key: str) -> tuple[FileRows, dict[str, str]]:
 
 
 def from_lists(rows: FileRows, column: str, roles: Mapping[str, str]) -> tuple[FileRows, dict[str, str]]:
-    """Lists of labels as a question for each label, answered no or yes; lists of objects as a row for each object."""
+    """Lists of labels as a question for each label, answered no or yes; objects, or lists of them, as rows.
+
+    A list holds an object for each row, with rater and answer; an object by itself goes from raters to answers.
+    """
     check_column(rows.path, list(rows.schema), column)
     frame, dtype = rows.lazy.collect(), rows.schema[column]
-    if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct):
-        clash = [one.name for one in dtype.inner.fields if one.name in rows.schema]
-        if clash:
-            raise rows.fault(
-                f"the objects in '{column}' have a field '{clash[0]}' like the table", "rename one of them"
-            )
-        frame = frame.explode(column).unnest(column)
-        return rows.having(frame), dict(roles)
+    held = dtype.inner if isinstance(dtype, pl.List) else dtype
+    fields = [one.name for one in held.fields] if isinstance(held, pl.Struct) else []
+    if clash := next((name for name in fields if name in rows.schema), None):
+        raise rows.fault(f"the objects in '{column}' have a field '{clash}' like the table", "rename one of them")
+    if fields and isinstance(dtype, pl.List):
+        return rows.having(frame.explode(column).unnest(column)), dict(roles)
+    if fields:
+        index = [name for name in frame.columns if name != column]
+        frame = frame.unnest(column).with_columns(pl.col(fields).cast(pl.String))
+        frame = frame.unpivot(fields, index=index, variable_name="__rater", value_name="__value")
+        made = rows.having(frame.drop_nulls("__value").sort(ROW, maintain_order=True))
+        return made, {**roles, "rater": "__rater", "value": "__value"}
     if not isinstance(dtype, pl.List):
         texts = frame[column].cast(pl.String)
         mark = next((mark for mark in ("|", ";", ",", "/") if texts.str.contains(mark, literal=True).any()), ",")

@@ -93,17 +93,17 @@ def read(
         values: The columns of a wide table that hold values, as names or patterns such as `Q*` (default: all that are
             not mapped).
         duplicates: What to do with duplicate judgments (default: refuse them).
-        empty: What an empty value means: `skip`, or a status such as `not_mentioned`. In a wide table it is skipped; in
-            a long one it must be said.
+        empty: What an empty value means: `skip`, or a status such as `not_mentioned`. Skipped in a wide table;
+            required where a long one has empty values.
         missing: Codes for no answer, such as -99 or NA.
         valid: Codes that look like missing ones but are answers.
         decimal: The decimal mark.
         order: The words of the scale, from lowest to highest.
-        strip: Ignore or keep spaces around ids. Where that matters it must be said.
-        case: Whether ids that differ only in case are different (`keep`) or the same (`fold`). It must
-            be said where that matters.
-        spelling: Whether r01 and r1, or Müller and Mueller, are different (`keep`) or the same (`join`). It
-            must be said.
+        strip: Ignore or keep spaces around ids; required where it matters.
+        case: Whether ids that differ only in case are different (`keep`) or the same (`fold`); required where it
+            matters.
+        spelling: Whether r01 and r1, or Müller and Mueller, are different (`keep`) or the same (`join`);
+            required where both occur.
         kinds: Raters who are not people, such as gpt-4=model or majority=aggregate.
         unlike: Keep columns of a wide table as raters or items even if their answers are unlike the rest.
         counts: Columns that count answers, of unknown people.
