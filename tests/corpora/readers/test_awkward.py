@@ -529,7 +529,9 @@ IDS = [
         "separators behind the last column", "item,rater,value,,\n" + "".join(f"{i},{r},{v:g},,\n" for i, r, v in ROWS)
     ),
     good("addresses of raters", "item,rater,value\na,ann@x.org,1\n", [("a", "ann@x.org", 1.0)], "e-mail addresses"),
-    bad("a row of totals", "item,rater,value\na,r1,1\nb,r1,2\nTotal,,3\n", "the rater is empty", "such as a total"),
+    bad(
+        "a row of totals", "item,rater,value\na,r1,1\nb,r1,2\nTotal,,3\n", "the rater is empty", "a total, for example"
+    ),
     bad("one column of texts with commas", "text\na, b, c\nd, e\n", "cells under 1 column"),
     bad("several words among numbers", table(1, 2, "five", "7o"), "'7o', 'five' are not numbers", "--missing=7o,five"),
     bad("a comma among words", table(1, '"2,5"', "3 - high"), "looks like a number with a decimal comma"),
@@ -577,7 +579,7 @@ IDS = [
         "a text that contradicts",
         "item,rater,value,text\na,r,1,x\na,s,2,y\n",
         "row 3, column 'text'",
-        "item 'a' has another value",
+        "item 'a' has a different value",
     ),
 ]
 SHAPES = [

@@ -14,11 +14,12 @@ from polars.testing import assert_frame_equal
 
 import vantage
 from tests.cli.run import run
-from vantage import Corpus, InputError
+from vantage import Corpus, InputError, Instrument, Scale
 from vantage.corpora.preview import preview
 from vantage.corpora.readers import READERS
 from vantage.corpora.readers.table import read
 from vantage.documents import dump
+from vantage.scales import OptOut
 
 
 def again(corpus: Corpus, folder: Path) -> Corpus:
@@ -328,6 +329,22 @@ SHAPES = {
     "several header rows": _header_rows,
 }  # fmt: skip
 """Every shape of the field as a corpus, from files in a folder."""
+
+
+def test_shares_of_opt_outs_come_back_from_csv_and_those_of_another_scale_are_refused(tmp_path: Path) -> None:
+    scale = Scale.labels("no", "yes", opt_outs=[OptOut("ambiguous", "cannot tell")])
+    asked = Instrument.of_questions("mine", "Mine", {"polite": scale})
+    shares = [[0.25, 0.25, 0.5], [0.75, 0.25]]
+    rows = pl.DataFrame(
+        {"item": ["a", "b"], "rater": "m", "value": [1, 0], "question": "polite", "probabilities": shares}
+    )
+    rows.with_columns(pl.col("probabilities").map_elements(lambda one: str(list(one)), pl.String)).write_csv(
+        path := tmp_path / "t.csv"
+    )
+    assert read(path, instrument=asked).judgments["probabilities"].to_list() == shares
+    other = Instrument.of_questions("mine", "Mine", {"polite": Scale.points(0, 3)})
+    with pytest.raises(InputError, match="row 2, column 'probabilities': the shares are of 3 answers, but the scale"):
+        read(path, instrument=other)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

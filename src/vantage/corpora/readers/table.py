@@ -291,12 +291,13 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
 
 
 def _check_probabilities(rows: FileRows, judged: pl.LazyFrame, column: str, known: Instrument) -> None:
-    """Refuses distributions over more or fewer answers than the scale has."""
+    """Refuses distributions over more or fewer answers than the scale has; shares of opt-outs may follow."""
     sizes = judged.select(ROW, "question", pl.col("probabilities").list.len().alias("size")).drop_nulls()
     (seen,) = rows.collect(sizes.group_by("question", "size").agg(pl.col(ROW).min()))
     for question, size, first in seen.sort(ROW).iter_rows():
-        answers = len(known.question(question).scale.codes)
-        if size != answers:
+        scale = known.question(question).scale
+        answers = len(scale.options)
+        if scale.options and not answers <= size <= answers + len(scale.opt_outs):
             problem = f"the shares are of {size} answers, but the scale of question '{question}' has {answers}"
             raise rows.fault(problem, "pass --instrument with the scale", first, column)
 
