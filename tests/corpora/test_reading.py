@@ -49,7 +49,7 @@ def test_columns_and_wide_are_one_word() -> None:
 @pytest.mark.parametrize(
     ("source", "options", "sentence"),
     [
-        ("https://example.org/t.csv", {}, "addresses are not opened; download the file and give its path"),
+        ("https://example.org/t.csv", {}, "URLs are not supported; download the file and give its path"),
         (pl.DataFrame({"item": ["a"] * 4, "rater": list("wxyz"), "value": [1, 2, 3, -99]}), {},
          r'pass missing=\["-99"\], or valid=\["-99"\]'),
         (pl.DataFrame({"item": ["a"], "rater": ["x"], "value": [None]}), {"empty": "no"},
@@ -64,5 +64,5 @@ def test_errors_speak_python(source: object, options: dict[str, str], sentence: 
 def test_two_readings_stop_with_both_commands(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("c1,c2,c3\n" + "\n".join(f"x{i},y{r},{(i * r) % 5 + 1}" for i in range(6) for r in range(4)))
-    with pytest.raises(InputError, match=r"nothing tells which of them is the rater; run one of: .* OR .*"):
+    with pytest.raises(InputError, match=r"it is unclear which of them is the rater; run one of: .* OR .*"):
         vantage.read(path, "table")

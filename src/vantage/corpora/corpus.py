@@ -139,7 +139,7 @@ class Corpus:
         return self._table("judgments")
 
     def check(self) -> None:
-        """Raises the first fault of a corpus on disk; its judgments are streamed, where `judgments` holds them all."""
+        """Raises the first fault of a corpus on disk, streaming its judgments."""
         if "judgments" in self._tables or self._streamed is not None:
             return
         if fault := next(schema.faults(self.items, self.raters, self.scan(), self.questions, place=self._place), None):
@@ -273,7 +273,7 @@ class Corpus:
             names = condition.meta.root_names()
             sources = self._sources(names)
             tables = {table for table, _, _ in sources.values()}
-            # The ids stand in the judgments too, but they name items and raters, judged or not.
+            # The judgments have the ids too, but they name items and raters, judged or not.
             if set(names) == {"item"} or (tables == {"items"} and not any("." in name for name in names)):
                 items = items.filter(condition)
             elif set(names) == {"rater"} or (tables == {"raters"} and not any("." in name for name in names)):
@@ -449,7 +449,7 @@ class Corpus:
         return self.scan(table).collect_schema().names()
 
     def _sources(self, columns: Iterable[str]) -> dict[str, tuple[str, str, str]]:
-        """For every wanted column: the table it stands in, that table's key, and its name there."""
+        """For every wanted column: its table, that table's key, and its name there."""
         keys = {"judgments": "", "items": "item", "raters": "rater"}
         sources: dict[str, tuple[str, str, str]] = {}
         for wanted in columns:
@@ -494,7 +494,7 @@ class Corpus:
         except (pl.exceptions.PolarsError, OSError) as error:
             if not path.exists():
                 raise InputError("the file is missing", file=path, remedy="import the data again") from None
-            problem = f"this is not a Parquet file that can be read ({str(error).splitlines()[0]})"
+            problem = f"this is not a readable Parquet file ({str(error).splitlines()[0]})"
             raise InputError(problem, file=path) from None
 
     def _place(self, name: str, index: int) -> dict[str, Any]:
@@ -528,7 +528,7 @@ def with_defaults(judgments: Frame) -> Frame:
 
 
 def _with_kind(raters: pl.DataFrame) -> pl.DataFrame:
-    """Raters of whom it is not said what they are, as persons."""
+    """Raters without a kind count as persons."""
     person = pl.lit("person", dtype=schema.KIND).alias("kind")
     return raters if "kind" in raters.columns else raters.with_columns(person)
 

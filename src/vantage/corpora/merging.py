@@ -1,4 +1,4 @@
-"""One of several: tables of which each id may have one row, and instruments of which each may have one version."""
+"""Merging: tables with one row per id, and instruments with one version each."""
 
 from __future__ import annotations
 
@@ -79,7 +79,11 @@ def shared_raters(raters: Sequence[pl.Series]) -> list[str]:
     everyone = pl.concat(some.unique() for some in raters)
     shared = everyone.filter(everyone.is_duplicated()).unique().sort().to_list()
     named = f"{', '.join(shared[:5])}{f' and {len(shared) - 5:,} more' if shared[5:] else ''}"
-    return [f"Raters who are in several of the merged corpora count as the same people: {named}."] if shared else []
+    return (
+        [f"Raters with the same id in several of the merged corpora count as one person each: {named}."]
+        if shared
+        else []
+    )
 
 
 def with_traits(raters: pl.DataFrame, traits: pl.DataFrame, on: str) -> pl.DataFrame:

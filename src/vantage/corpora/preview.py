@@ -75,20 +75,17 @@ class Attempt:
         ]
         for name, settled in chosen.items():
             known = self.options.get(name)
-            if isinstance(settled, list):
-                self.options[name] = (
-                    {**known, **dict.fromkeys(settled)}
-                    if isinstance(known, Mapping)
-                    else [
-                        *(known or []),
-                        *settled,
-                    ]
-                )
-            else:
-                self.options[name] = {**(known or {}), **settled} if isinstance(settled, Mapping) else settled
-        values = self.options.get("values")
-        if values and (gone := [*chosen.get("traits", ()), *chosen.get("map", ())]):
+            new = dict.fromkeys(settled) if isinstance(settled, list) and isinstance(known, Mapping) else settled
+            if isinstance(new, Mapping):
+                new = {**(known or {}), **new}
+            elif isinstance(new, list):
+                new = [*(known or []), *new]
+            self.options[name] = new
+        gone = {*chosen.get("traits", ()), *chosen.get("map", ()), *chosen.get("without", ())}
+        if values := self.options.get("values"):
             self.options["values"] = [name for name in values if name not in gone]
+        if kinds := self.options.get("kinds"):
+            self.options["kinds"] = {rater: kind for rater, kind in kinds.items() if rater not in gone}
         if len(self.doubts) >= SETTLED:
             self.problem = str(doubt)
 

@@ -79,7 +79,7 @@ def _in_python(source: object, reader: str | None, options: dict[str, Any]) -> C
 
 def _read(source: object, reader: str | None, options: dict[str, Any]) -> Corpus:
     if isinstance(source, str) and source.startswith(("http://", "https://")):
-        raise InputError("addresses are not opened", file=source, remedy="download the file and give its path")
+        raise InputError("URLs are not supported", file=source, remedy="download the file and give its path")
     path = released(source) if isinstance(source, str | Path) else None
     if reader is None and path is not None:
         if path.is_dir() or not path.exists():

@@ -226,7 +226,7 @@ def resolve_duplicates(judgments: pl.DataFrame, how: Literal["first", "last", "m
 
 
 def _fault(at: dict[str, Any], column: str | None, problem: str, remedy: str | None = None) -> InputError:
-    """A fault at a place, which may know better than we which column of a file it stands in."""
+    """A fault at a place, which may know the column of a file better than we do."""
     return InputError(problem, remedy=remedy, **{"column": column, **at})
 
 

@@ -188,7 +188,7 @@ class Raking:
     """Raters whose weights are raked to a target, and what was noticed."""
 
     codes: tuple[Ints, ...]
-    """For each margin the cell of each rater; a last one holds those of whom it is not known."""
+    """For each margin the cell of each rater; the last cell is for raters without a value."""
     shares: tuple[Floats, ...]
     """The share of each cell, the last included."""
     bounds: tuple[float, float] | None
@@ -223,7 +223,7 @@ class Raking:
                 without = f"{missing} raters have no {name}" if missing > 1 else f"1 rater has no {name}"
                 parts = [without] if missing else []
                 parts += [f"the target does not name {name} {', '.join(map(repr, other))}"] if other else []
-                notes.append(f"{' and '.join(parts)}; who is not in the target keeps their share of the raters")
+                notes.append(f"{' and '.join(parts)}; raters outside the target keep their share")
             if not number[:-1].any():
                 theirs = ", ".join(other[:5]) or "none"
                 raise InputError(f"no rater has a {name} of the target", remedy=f"the raters have: {theirs}")
@@ -318,7 +318,7 @@ def raked(
     """The raters with a column of weights, and its record; models and excluded raters have no weight."""
     if ends is not None and not (len(ends) == 2 and 0 <= ends[0] < 1 < ends[1]):
         given = " and ".join(f"{one:g}" for one in ends)
-        raise InputError(f"the bounds {given} do not hold 1", remedy="use for example 0.3 and 3")
+        raise InputError(f"the bounds {given} do not contain 1", remedy="use for example 0.3 and 3")
     bounds = None if ends is None else (ends[0], ends[1])
     people = raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
     chosen = target.in_words(people.filter(~is_excluded()) if "excluded" in raters.columns else people)

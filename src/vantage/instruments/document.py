@@ -256,7 +256,7 @@ class CheckPart(DocumentPart):
     id: Id
     """The name of the check in the export."""
     instruction: Text
-    """What the rater is told to answer."""
+    """The answer that the instruction asks for."""
     question: QuestionId
     """The question whose scale is used."""
     accept: Annotated[list[float], Field(min_length=1)]

@@ -428,7 +428,7 @@ def _coarse_answers(answers: Mapping[str, Any], questions: Sequence[Question]) -
 
 
 def bundled() -> list[str]:
-    """The names of the instruments that come with the package."""
+    """The names of the bundled instruments."""
     folder = resources.files("vantage.instruments") / "bundled"
     return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
 

@@ -102,7 +102,7 @@ class MultipleChoice(Question):
         return self.ids or tuple(part_id(self.id, option.label) for option in self.scale.options)
 
     def parts(self) -> Iterator[Question]:
-        """The question about each option, as it is asked alone and as it stands in the judgments table."""
+        """The question about each option, as it is asked alone and as the judgments table has it."""
         scale, last = Scale.labels("no", "yes", opt_outs=self.scale.opt_outs), len(self.scale.options)
         if self.ranked:
             scale = Scale.points(1, last, anchors={1: "first", last: "last"}, opt_outs=self.scale.opt_outs)

@@ -1,7 +1,7 @@
 """Croissant 1.0 (Akhtar et al. 2024): `croissant.json` describes the three tables for dataset search and loaders.
 
 The tables stand beside it in `data/`, which is a corpus folder as well. Who judged, how often and what is known of the
-raters is told in the vocabulary for responsible AI (Croissant RAI 1.0). Nested columns, such as conversations, are in
+raters is in the vocabulary for responsible AI (Croissant RAI 1.0). Nested columns, such as conversations, are in
 the files but are not described, since Croissant 1.0 has no word for them.
 """
 

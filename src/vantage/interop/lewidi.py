@@ -2,7 +2,7 @@
 
 Each item has `text`, `annotation task`, `number of annotations`, `annotations` and `annotators` (both comma
 separated, in the same order), `lang`, `hard_label`, `soft_label`, `split` and `other_info`. The format has
-one question per file; where the same annotators answered the others, those stand in `other_info` under `other
+one question per file; where the same annotators answered the others, those are in `other_info` under `other
 annotations` as well, and a trait `group` under `annotators group`, as in HS-Brexit. Judgments without a value
 cannot be written as annotations: their raters are named with the status under `not answered`. Annotators are people;
 what other kinds of raters answered, and what people said again of an item, stands under `other raters` in `other_info`

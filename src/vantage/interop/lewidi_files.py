@@ -28,7 +28,7 @@ from vantage.scales import Scale, show_code
 
 SPLITS: Final = ("train", "dev", "test")
 MISSING: Final = frozenset({"", "nan", "DATA_EXPIRED", "CONSENT_REVOKED", "Prefer not to say"})
-"""What stands in the metadata where nothing is known of an annotator."""
+"""Values in the metadata that mean "not known"."""
 
 Judgment = tuple[str, str, str, float, str | None]
 """Item, question, rater, value and rationale."""
@@ -44,13 +44,13 @@ class LewidiEntry:
     what: str = "item"
 
     def fault(self, problem: str, *names: str) -> InputError:
-        """What to raise for a problem with the item, or with the part of it that the names lead to."""
+        """The error for a problem with the item, or with the part that the names lead to."""
         inside = f", {' › '.join(names)}" if names else ""
         place = f"{self.path}, {self.what} '{self.key}'{inside}"
         return InputError(problem, file=place, remedy="compare the file with the released one")
 
     def value(self, *names: str) -> Any:
-        """What stands under one name, or under a name inside the part of another name."""
+        """The value under a name, or under a path of names."""
         value: Any = self.data
         for depth, name in enumerate(names, 1):
             if not isinstance(value, Mapping) or name not in value:
@@ -213,7 +213,7 @@ def read_entries(path: Path, stem: str) -> list[LewidiEntry]:
             # Ids of 2025 run through all splits; others are unique together with the split only.
             name = ("" if stem in ("MP", "CSC", "Paraphrase") else entry.text("split"), key)
             if name in seen:
-                raise entry.fault(f"the item stands in {seen[name].name} as well")
+                raise entry.fault(f"the item is in {seen[name].name} as well")
             seen[name] = file
             entries.append(entry)
     return entries

@@ -154,7 +154,7 @@ def _abusive(corpus: Corpus) -> Corpus:
 
 
 def read_submission(task: SharedTask, path: Path, evaluation: str) -> tuple[pl.DataFrame, list[str]]:
-    """The predictions of a file as a table, and what had to be passed over; all faults of the file are told at once.
+    """The predictions of a file as a table, and what was skipped; all faults of the file are reported at once.
 
     A list that has an entry for each *label* of an annotator, where `annotators` of VariErrNLI repeats them, is longer
     than there are annotators; the organisers' scorer reads its beginning, and so does this.

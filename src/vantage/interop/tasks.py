@@ -130,7 +130,7 @@ def _task(sheet: Sheet, question: Question, name: str, asked: Sequence[Asked]) -
         "dataset_kwargs": {"file": f"{name}.jsonl"},
         "test_split": "test",
         "output_type": "multiple_choice" if scoring else "generate_until",
-        # Names of columns: what stands in them is taken as it is.
+        # Names of columns, whose content is taken as it is.
         "description": "system",
         "doc_to_text": "prompt",
         "doc_to_target": "target",

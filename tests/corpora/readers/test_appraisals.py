@@ -193,7 +193,7 @@ def test_emotions_of_covidet_are_counted(tmp_path: Path) -> None:
         ({"sheets": table([sheet("", "p")])}, "row 2, column 'Worker ID': the cell is empty"),
         (
             {"sheets": table([sheet("w", "p"), sheet("v", "p") | {"Reddit Post": "another"}])},
-            "row 3, column 'Reddit Post': the post has another text further up",
+            "row 3, column 'Reddit Post': the post has a different text in an earlier row",
         ),
         (
             {"raw": table([reply("p1"), reply("p8")])},

@@ -486,7 +486,7 @@ IDS = [
         "a number for every row",
         "item,text,rater,value\n1,Hi.,a,1\n2,Hi.,b,2\n",
         [("1", "a", 1.0), ("2", "b", 2.0)],
-        "Every row is an item of its own, although texts repeat",
+        "Every row became an item of its own although texts repeat",
     ),
     bad(
         "spaces around an item",
@@ -529,7 +529,9 @@ IDS = [
         "separators behind the last column", "item,rater,value,,\n" + "".join(f"{i},{r},{v:g},,\n" for i, r, v in ROWS)
     ),
     good("addresses of raters", "item,rater,value\na,ann@x.org,1\n", [("a", "ann@x.org", 1.0)], "e-mail addresses"),
-    bad("a row of totals", "item,rater,value\na,r1,1\nb,r1,2\nTotal,,3\n", "the rater is empty", "such as a total"),
+    bad(
+        "a row of totals", "item,rater,value\na,r1,1\nb,r1,2\nTotal,,3\n", "the rater is empty", "a total, for example"
+    ),
     bad("one column of texts with commas", "text\na, b, c\nd, e\n", "cells under 1 column"),
     bad("several words among numbers", table(1, 2, "five", "7o"), "'7o', 'five' are not numbers", "--missing=7o,five"),
     bad("a comma among words", table(1, '"2,5"', "3 - high"), "looks like a number with a decimal comma"),
@@ -570,14 +572,14 @@ IDS = [
         "a trait that contradicts",
         "item,rater,value,age\na,r,1,31\nb,r,2,32\n",
         "row 3, column 'age'",
-        "rater 'r' has another value here than in row 2",
+        "rater 'r' has a different value than in row 2",
         traits=["age"],
     ),
     bad(
         "a text that contradicts",
         "item,rater,value,text\na,r,1,x\na,s,2,y\n",
         "row 3, column 'text'",
-        "item 'a' has another value",
+        "item 'a' has a different value",
     ),
 ]
 SHAPES = [

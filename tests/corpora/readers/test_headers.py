@@ -103,7 +103,7 @@ def test_rows_that_nothing_tells_apart_end_in_both_commands(
     cells = table(["ann", "bob"], ["trust", "warmth"], ITEMS, "merged")
     path = write(cells, tmp_path)
     seen, tried = attempts(path)
-    assert seen["doubt"] == "nothing tells which of the two header rows names the questions"
+    assert seen["doubt"] == "it is unclear which of the two header rows names the questions"
     assert [reading["command"].split("--columns ")[1].split()[0] for reading in seen["readings"]] == [
         "rater,question",
         "question,rater",

@@ -10,13 +10,16 @@ import openpyxl
 import polars as pl
 import pyreadstat
 import pytest
+from polars.testing import assert_frame_equal
 
 import vantage
 from tests.cli.run import run
-from vantage import Corpus, InputError
+from vantage import Corpus, InputError, Instrument, Scale
 from vantage.corpora.preview import preview
 from vantage.corpora.readers import READERS
 from vantage.corpora.readers.table import read
+from vantage.documents import dump
+from vantage.scales import OptOut
 
 
 def again(corpus: Corpus, folder: Path) -> Corpus:
@@ -33,7 +36,7 @@ def test_counts_of_labels_are_people_of_whom_nothing_is_known(tmp_path: Path) ->
     table = pl.DataFrame({"id": ["a", "b", "c", "d"], "n_1": [3, 0, 1, 2], "n_2": [1, 0, 1, 1], "n_3": [0, 4, 2, 1]})
     seen = preview(table)
     assert (
-        "add up to 4 in every row: they count answers and are no raters; pass --counts n_1,n_2,n_3" in seen["problem"]
+        "add up to 4 in every row: they count answers and are not raters; pass --counts n_1,n_2,n_3" in seen["problem"]
     )
     corpus = read(table, map={"item": "id"}, counts=["n_*"])
     assert corpus.sizes == {"items": 4, "raters": 4, "judgments": 16}
@@ -46,7 +49,7 @@ def test_counts_of_labels_are_people_of_whom_nothing_is_known(tmp_path: Path) ->
 
 def test_shares_of_answers_are_distributions(tmp_path: Path) -> None:
     table = pl.DataFrame({"id": ["a", "b", "c"], "p_yes": [0.2, 0.5, 0.9], "p_no": [0.8, 0.5, 0.1]})
-    wanted = "add up to 1 in every row: they are shares of answers and no raters; pass --shares p_yes,p_no"
+    wanted = "add up to 1 in every row: they are shares of answers, not raters; pass --shares p_yes,p_no"
     assert wanted in preview(table)["problem"]
     corpus = read(table, map={"item": "id"}, shares=["p_*"])
     assert corpus.questions[0].scale.describe() == "no, yes (nominal)"
@@ -151,7 +154,7 @@ def test_files_of_sas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rows_without_raters(tmp_path: Path) -> None:
     table = pl.DataFrame({"item": ["a", "a", "b", "b", "b"], "value": [1, 2, 3, 1, 2]})
-    with pytest.raises(InputError, match="pass --map rater=COLUMN, or --anonymous if nothing tells who judged"):
+    with pytest.raises(InputError, match="pass --map rater=COLUMN, or --anonymous if the raters are unknown"):
         read(table, map={"item": "item"})
     corpus = read(table, anonymous=True)
     assert corpus.raters.rows() == [("slot-1", "slot"), ("slot-2", "slot"), ("slot-3", "slot")]
@@ -261,3 +264,107 @@ def test_shares_and_pairs_have_a_door_in_python_and_on_the_command_line(
         done = run(capsys, monkeypatch, *words)
         assert done.code == 0, done.err
         assert vantage.read(tmp_path / file).sizes["judgments"] == 2
+
+
+def _replies(folder: Path) -> Corpus:
+    rows = [{"item": f"t{n}", "model": "m", "text": "He lied.", "reply": f"Trust: {n - 2}"} for n in range(4)]
+    rows.append({"item": "t4", "model": "m", "text": "He lied.", "reply": "No idea, purple."})
+    (path := folder / "replies.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return vantage.read(path, "replies", instrument="warmth-competence", question="trust")
+
+
+def _joined(folder: Path) -> Corpus:
+    (folder / "items.csv").write_text("item,source\na,news\nb,blog\n")
+    table = pl.DataFrame({"item": ["a", "a", "b"], "rater": ["x", "y", "x"], "value": [1, 2, 2]})
+    return read(table, join=folder / "items.csv")
+
+
+def _header_rows(folder: Path) -> Corpus:
+    (path := folder / "two.csv").write_text("id,ann,,bob,\n,warm,cold,warm,cold\nt1,4,3,5,2\nt2,1,2,2,1\nt3,5,1,4,2\n")
+    return read(path, map={"item": "id"}, columns="rater,question")
+
+
+def _ids_to_rows(folder: Path) -> Corpus:
+    rows = {"t1": {"who": "a", "stars": 3}, "t2": {"who": "a", "stars": 1}, "t3": {"who": "b", "stars": 2}}
+    (path := folder / "rows.json").write_text(json.dumps(rows).replace("3}", "3,}"))
+    return read(path, map={"item": "id", "rater": "who", "value": "stars"})
+
+
+SHAPES = {
+    "lists of labels": lambda _: read(
+        pl.DataFrame({"item": ["a", "a"], "rater": ["x", "y"], "felt": [["joy", "love"], ["fear"]]}), lists="felt"
+    ),
+    "one label column per rater": lambda _: read(
+        pl.DataFrame({"id": ["a", "b", "c"], "ann": ["yes", "no", "yes"], "bob": ["yes", None, "no"]}),
+        map={"item": "id"},
+        columns="rater",
+    ),
+    "counts": lambda _: read(
+        pl.DataFrame({"id": ["a", "b"], "n_1": [3, 0], "n_2": [1, 2]}), map={"item": "id"}, counts=["n_*"]
+    ),
+    "shares": lambda _: read(
+        pl.DataFrame({"id": ["a", "b"], "p_1": [0.25, 0.5], "p_2": [0.5, 0.5], "p_3": [0.25, 0.0]}),
+        map={"item": "id"},
+        shares=["p_*"],
+    ),
+    "softmax of models": lambda _: read(
+        pl.DataFrame({"id": ["a", "b"], "m": ["x", "x"], "no": [0.25, 0.5], "yes": [0.75, 0.5]}),
+        map={"item": "id", "rater": "m"},
+        shares=["no", "yes"],
+        kinds={"x": "model"},
+    ),
+    "rows without raters": lambda _: read(
+        pl.DataFrame({"item": ["a", "a", "b"], "value": [1, 2, 3]}), anonymous=True
+    ),
+    "replies of models": _replies,
+    "comparisons": lambda _: read(DUELS, pairs=["left", "right"], map={"value": "best", "rater": "judge"}),
+    "ids that map to rows, with trailing commas": _ids_to_rows,
+    "two files": _joined,
+    "weights of raters": lambda _: read(
+        pl.DataFrame(
+            {"item": ["a", "b"] * 2, "rater": ["x", "x", "y", "y"], "value": [1, 2, 2, 2], "weight": [0.5, 0.5, 2, 2]}
+        ),
+        traits=["weight"],
+    ),
+    "several header rows": _header_rows,
+}  # fmt: skip
+"""Every shape of the field as a corpus, from files in a folder."""
+
+
+def test_shares_of_opt_outs_come_back_from_csv_and_those_of_another_scale_are_refused(tmp_path: Path) -> None:
+    scale = Scale.labels("no", "yes", opt_outs=[OptOut("ambiguous", "cannot tell")])
+    asked = Instrument.of_questions("mine", "Mine", {"polite": scale})
+    shares = [[0.25, 0.25, 0.5], [0.75, 0.25]]
+    rows = pl.DataFrame(
+        {"item": ["a", "b"], "rater": "m", "value": [1, 0], "question": "polite", "probabilities": shares}
+    )
+    rows.with_columns(pl.col("probabilities").map_elements(lambda one: str(list(one)), pl.String)).write_csv(
+        path := tmp_path / "t.csv"
+    )
+    assert read(path, instrument=asked).judgments["probabilities"].to_list() == shares
+    other = Instrument.of_questions("mine", "Mine", {"polite": Scale.points(0, 3)})
+    with pytest.raises(InputError, match="row 2, column 'probabilities': the shares are of 3 answers, but the scale"):
+        read(path, instrument=other)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_comes_back_from_a_folder_and_from_csv(
+    tmp_path: Path, shape: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = SHAPES[shape](tmp_path)
+    assert Corpus.read(corpus.write(tmp_path / "c")) == corpus
+    (instrument := tmp_path / "asked.yaml").write_text(dump(dict(corpus.instruments[0].document)))
+    path = vantage.export(corpus, "csv", tmp_path / "again.csv")
+    items = {name: name for name in corpus.items.columns if name not in ("item", "text")}
+    traits = [name for name in corpus.raters.columns if name not in ("rater", "kind")]
+    words = ["corpora", "import", "table", "--from", path, "--instrument", instrument, "--to", tmp_path / "again"]
+    words += ["--map", ",".join(f"{name}={name}" for name in items)] if items else []
+    words += ["--traits", ",".join(traits)] if traits else []
+    done = run(capsys, monkeypatch, *words)
+    assert done.code == 0, done.err
+    in_python = read(path, map=items, traits=traits, instrument=corpus.instruments[0])
+    for again in (in_python, Corpus.read(tmp_path / "again")):
+        for name in ("items", "raters", "judgments"):
+            one, other = getattr(corpus, name), getattr(again, name)
+            kept = [column for column in one.columns if column not in ("reply", "rule")]
+            assert_frame_equal(other.select(kept), one.select(kept), check_row_order=False, check_dtypes=False)

@@ -169,12 +169,12 @@ def test_duplicates_are_refused_or_resolved(tmp_path: Path) -> None:
         (
             "item,rater,value,text\na,r,1,x\na,s,1,y\n",
             {},
-            "row 3, column 'text': item 'a' has another value here",
+            "row 3, column 'text': item 'a' has a different value",
         ),
         (
             "item,rater,value,age\na,r,1,30\nb,r,1,31\n",
             {"traits": ["age"]},
-            "rater 'r' has another value here",
+            "rater 'r' has a different value",
         ),
         (
             "item,rater,value\na,r,9\n",

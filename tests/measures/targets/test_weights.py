@@ -115,7 +115,7 @@ def test_people_without_a_trait_keep_their_share_and_are_said() -> None:
     ordered = corpus.raters.sort("rater")["census"].to_numpy()
     assert ordered == pytest.approx(R["missing"]["weights"], rel=1e-6)
     record = corpus.about.weights["census"]
-    assert record.notes == ("9 raters have no age; who is not in the target keeps their share of the raters",)
+    assert record.notes == ("9 raters have no age; raters outside the target keep their share",)
     assert prevalence(corpus, weights="census", ci="none")["estimate"][0] == pytest.approx(
         R["missing"]["mean"], rel=1e-8
     )
@@ -307,7 +307,7 @@ def test_the_door_on_the_command_line(tmp_path: Path) -> None:
     named = ["corpora", "weight", str(tmp_path / "c"), "--to", str(tmp_path / "t.csv"), "--name", "near", "--bounds"]
     assert run(app, [*named, "0.9,1.5"]).exit_code == 0
     assert vantage.Corpus.read(tmp_path / "c").about.weights["near"].bounds == (0.9, 1.5)
-    for wrong, said in (("0.5", "the bounds 0.5 do not hold 1"), ("low,3", "takes a number, not 'low'")):
+    for wrong, said in (("0.5", "the bounds 0.5 do not contain 1"), ("low,3", "takes a number, not 'low'")):
         refused = run(app, [*named, wrong])
         assert isinstance(refused.exception, InputError | SystemExit), refused
         assert said in str(refused.exception) + refused.output

@@ -1,4 +1,4 @@
-"""The corpora that come with the package: invented sentences with synthetic ratings.
+"""The bundled corpora: invented sentences with synthetic ratings.
 
 `demo_corpus` is small and for trying things out. `planted_corpus` is larger, and what is true of it is known.
 """
@@ -17,7 +17,7 @@ from vantage.instruments import Instrument
 def demo_corpus() -> Corpus:
     """Thirty invented sentences with synthetic ratings of trust, sociability and competence.
 
-    Nine raters, one of whom answers without reading. For trying things out, never for a finding.
+    Nine raters, one of whom answers without reading. For trying things out, never for findings.
 
     >>> demo_corpus()
     Corpus(demo: 30 items, 9 raters, 741 judgments, questions trust, sociability, competence)

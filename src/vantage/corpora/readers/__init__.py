@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What is known of a reader before it is loaded."""
+    """A reader, described before its module is loaded."""
 
     name: str
     title: str

@@ -1,7 +1,7 @@
-"""What is made of other answers and is nobody's: sums, means, medians, commonest answers, found by arithmetic.
+"""Answers that nobody gave: sums, means, medians and commonest answers of others, found by arithmetic.
 
-A column, a row or a rater is made of others where it follows from them by one rule everywhere. Sums and means are never
-met by chance; the others may be, so that they count only where chance is ruled out.
+A column, a row or a rater is made of others if one rule gives it everywhere. Sums and means never come about by chance;
+the others may, so they count only where chance is ruled out.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ CHANCE: Final = 0.01
 
 
 def numbers_of(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Columns as numbers, with decimal commas understood; null where there is none."""
-    return frame.select(pl.col(columns).cast(pl.String).str.replace(",", ".").cast(pl.Float64, strict=False))
+    """Columns as numbers, with decimal commas and percentages understood; null where there is none."""
+    cells = pl.col(columns).cast(pl.String).str.replace(",", ".").str.strip_chars_end(" %")
+    # Ids such as 5e999 are no numbers.
+    return frame.select(cells.cast(pl.Float64, strict=False)).with_columns(pl.when(pl.all().is_finite()).then(pl.all()))
 
 
 def _near(column: Numbers, made: Numbers) -> NDArray[np.bool_]:
@@ -85,8 +87,9 @@ def _of_some(table: Numbers, column: int, others: Sequence[int]) -> bool:
     if len(others) > MOST_PARTS or complete.sum() < 2 * len(others) + 2 or len(others) < 2:
         return False
     parts, whole = table[complete][:, others], table[complete, column]
-    design = np.column_stack([parts, np.ones(len(parts))])[:MOST_FITTED]
-    weights = np.linalg.lstsq(design, whole[:MOST_FITTED], rcond=None)[0][:-1]
+    weights = np.linalg.lstsq(
+        (parts - parts.mean(axis=0))[:MOST_FITTED], (whole - whole.mean())[:MOST_FITTED], rcond=None
+    )[0]
     used = np.abs(weights) > 0.5 * np.abs(weights).max()
     if used.sum() < 2 or not (weights[used] > 0).any() or np.ptp(whole) == 0:
         return False
@@ -170,7 +173,7 @@ def check_totals(rows: FileRows, frame: pl.DataFrame) -> None:
 
 def _total(rows: FileRows, what: str, names: list[str]) -> Doubt:
     shown = f"{what} '{names[0]}' is" if len(names) == 1 else f"{what}s {', '.join(names)} are"
-    remedy = f"pass --without {shlex.quote(','.join(names))}, or rename it if it is none"
+    remedy = f"pass --without {shlex.quote(','.join(names))}, or rename it if it is not a total"
     problem = f"the {shown} the sum or the mean of the others"
     return Doubt(problem, file=rows.path, remedy=remedy, settle={"without": names})
 
@@ -180,10 +183,16 @@ def shared_out(frame: pl.DataFrame, block: Sequence[str]) -> float | None:
     if len(block) < 2 or len(frame) < ENOUGH:
         return None
     table = numbers_of(frame, block)
-    sums = table.sum_horizontal().round(3)
-    whole = not (table.to_numpy() % 1).any()
-    total = float(sums[0] or 0.0)
-    if sums.n_unique() != 1 or table.null_count().sum_horizontal()[0] or total <= 0:
+    if table.null_count().sum_horizontal()[0]:
+        return None
+    cells = table.to_numpy()
+    if (np.sort(cells, axis=1) == np.arange(1, len(block) + 1)).all():
+        return None  # every row puts the columns in an order
+    sums, whole = table.sum_horizontal().round(3), not (cells % 1).any()
+    if whole and len(block) > 2 and (sums - 100).abs().max() <= 0.5 * len(block):  # type: ignore[operator]
+        return 100.0  # rounded percentages
+    total = float(sums[0])
+    if sums.n_unique() != 1 or total <= 0:
         return None
     return None if len(block) == 2 and whole and total <= 2 else total
 
@@ -197,7 +206,7 @@ def check_made(
 ) -> None:
     """Doubts people whose answers are made of those of all others, on every item, and items that are sums or means.
 
-    `known` are raters of whom it has been said what they are.
+    `known` are raters whose kind was given.
     """
     if min(len(raters), len(items)) < LEAST_MADE:
         return
@@ -221,13 +230,31 @@ def check_made(
     between = in_rows and word in ("sum", "mean")
     way = f"--without {shlex.quote(rater)}" if between else f"--kinds {shlex.quote(rater)}=aggregate"
     raise Doubt(
-        f"the answers of rater '{rater}' are the {word} of the others' on every item: hardly a person",
+        f"the answers of rater '{rater}' are the {word} of the others' on every item, so this is hardly a person",
         file=rows.path,
         remedy=f"pass {way}, or --kinds {shlex.quote(rater)}=person if it is one",
         settle={"without": [rater]} if between else {"kinds": {rater: "aggregate"}},
         # About so few items anybody may agree with the others throughout.
         otherwise=None if between or len(table) > FEW_ITEMS else {"kinds": {rater: "person"}},
     )
+
+
+def check_level(rows: FileRows, judged: pl.LazyFrame, raters: pl.DataFrame, *, in_rows: bool) -> None:
+    """Doubts an aggregate with answers between whole numbers where people have none: it would change their scale."""
+    if "kind" not in raters.columns:
+        return
+    between = (pl.col("value") % 1 != 0).any().alias("between")
+    (seen,) = rows.collect(judged.drop_nulls("value").group_by("question", "rater").agg(between))
+    seen = seen.join(raters.select("rater", made=pl.col("kind") == "aggregate"), on="rater").sort("rater")
+    people = (~pl.col("made")).any() & ~(pl.col("between") & ~pl.col("made")).any()
+    for name in seen.filter(people.over("question") & pl.col("between"))["rater"].head(1):
+        way = f"--without {shlex.quote(name)}" if in_rows else f"--map {shlex.quote(f'{name}={name}')}"
+        raise Doubt(
+            f"only the aggregate '{name}' has answers between whole numbers, which would make the scale continuous",
+            file=rows.path,
+            remedy=f"pass {way}, or --instrument with the scale",
+            settle={"without": [name]} if in_rows else {"map": {name: name}},
+        )
 
 
 def _made_rater(values: pl.DataFrame, known: Collection[str]) -> tuple[str | None, str]:

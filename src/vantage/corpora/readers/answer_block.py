@@ -15,7 +15,16 @@ import polars.selectors as cs
 
 from vantage.corpora.readers.aggregates import ENOUGH, numbers_of, sums_and_means
 from vantage.corpora.readers.cleaning import CLEAN, RAW
-from vantage.corpora.readers.column_facts import FEW, ColumnFacts, facts_of, said, sample, stem, without_sentinels
+from vantage.corpora.readers.column_facts import (
+    FEW,
+    ColumnFacts,
+    facts_of,
+    said,
+    sample,
+    shares_of,
+    stem,
+    without_sentinels,
+)
 from vantage.corpora.readers.columns import fitting
 from vantage.corpora.readers.table_file import Doubt, FileRows
 
@@ -54,10 +63,12 @@ class Columns:
 
     def totals(self, block: Iterable[str]) -> set[str]:
         """Columns that are the sum or the mean of the answers beside them, or of some of these."""
-        numbers = [n for n in self.free if self.facts[n].kind == "number" and self.facts[n].distinct > 1]
+        varied = [n for n in self.free if self.facts[n].kind in ("number", "word") and self.facts[n].distinct > 1]
+        table = numbers_of(self.frame, varied)
+        table = table.select(column for column in table if column.null_count() < len(column))
         held = {*block}
-        inside = [place for place, name in enumerate(numbers) if name in held]
-        return {numbers[place] for place in sums_and_means(numbers_of(self.frame, numbers).to_numpy(), inside)}
+        inside = [place for place, name in enumerate(table.columns) if name in held]
+        return {table.columns[place] for place in sums_and_means(table.to_numpy(), inside)}
 
     def is_apart(self, name: str) -> bool:
         """Whether a column is an id, a text or a time, which nobody takes for an answer."""
@@ -81,11 +92,12 @@ class Columns:
         return Counter(code for n in self.free if self.facts[n].kind == "word" for code in self.facts[n].codes)
 
     def recurs(self, name: str) -> bool:
-        """Whether half of the words in a column stand in others too, as answers on one scale do and ids do not."""
+        """Whether half of a column's words occur in others too, as answers on one scale do and ids do not."""
         codes = self.facts[name].codes if self.facts[name].kind == "word" else ()
         return bool(codes) and 2 * sum(self._columns_with[code] > 1 for code in codes) >= len(codes)
 
-    def blocks(self) -> tuple[list[list[str]], str]:
+    @cached_property
+    def answers(self) -> tuple[list[list[str]], str]:
         """The columns that hold answers on one scale; where some may not belong, those without them too, and why."""
         groups = self._groups([n for n in self.facts if n in self.free and self.may_answer(n)])
         groups.sort(key=lambda group: len(group) + 2 * len(self._family(group)), reverse=True)
@@ -101,13 +113,29 @@ class Columns:
         texts = any(fact.kind == "text" for fact in self.facts.values())
         if len(self.frame) <= ENOUGH and not family and not texts:
             self._ask_about(block)
+        if turned := self._turned_round(block):
+            what = f"'{turned[1]}' is '{turned[0]}' reversed, and only one of them can be an answer"
+            self.unsure = f"{what}; pass --columns, and --values with the columns that hold answers"
         if rivals := self._rivals(groups[1:], block, totals):
             if len(self.frame) <= SMALL and not (family or self._family(rivals)):
                 self._ask_about([block[0], rivals[0]])
-            return [block, rivals], f"both '{block[0]}' and '{rivals[0]}' may be answers"
+            ways = self._named(block, family, totals)[0] if len(family) >= 2 else [block]
+            return [*ways, rivals], f"both '{block[0]}' and '{rivals[0]}' may be answers"
         if len(family) >= 2 and len(block) <= 3 * len(family):
             return self._named(block, family, totals)
-        return self._or_more(*self._unnamed(block, totals), totals)
+        ways, doubt = self._unnamed(block, totals)
+        self._ask_if_few(ways[0], totals)
+        return ways, doubt
+
+    def _turned_round(self, block: Sequence[str]) -> tuple[str, str] | None:
+        """Two columns that always add up to the same, as an answer and its reversed copy do."""
+        scaled = [n for n in block if len(self.facts[n].codes) > 2 and self.facts[n].kind == "number"]
+        table = numbers_of(self.frame, scaled)
+        for one, other in combinations(scaled, 2) if len(self.frame) > TINY and len(scaled) <= FEW else ():
+            sums = (table[one] + table[other]).drop_nulls()
+            if len(sums) > TINY and sums.n_unique() == 1:
+                return one, other
+        return None
 
     def _rivals(self, groups: Iterable[Sequence[str]], block: Sequence[str], totals: Iterable[str]) -> list[str]:
         """Other columns with the same answers among each other, called alike or nearly as many as those of a block.
@@ -138,25 +166,23 @@ class Columns:
 
         return {one for one, facts in called.items() if "*" in one and tells(facts)}
 
-    def _or_more(self, blocks: list[list[str]], doubt: str, totals: Iterable[str]) -> tuple[list[list[str]], str]:
-        """Columns with the same answers, and of few rows those too that lack some of them or have others beside."""
-        first = blocks[0]
-        if not first:
-            return blocks, doubt
+    def _ask_if_few(self, first: list[str], totals: Iterable[str]) -> None:
+        """Of few rows, asks about columns that lack some answers of the others, or have others beside."""
+        if not first or len(self.frame) > SMALL:
+            return
         pooled = {code for n in first for code in self.facts[n].codes}
         more = [n for n in self.free if n not in first and n not in totals and self._may_belong(n, first[0], pooled)]
-        if not more or len(self.frame) > SMALL:
-            return blocks, doubt
-        between = self._between_steps([*first, *more])
-        if len(more) > 1 or len(blocks) > 1 or between:
-            self._ask_about([*more, *(n for n in between if n not in more)])
-            return blocks, doubt
-        return [[n for n in self.facts if n in (*first, *more)], first], f"'{more[0]}' may be an answer too"
+        # A sex is coded 1 and 2; two other columns say too little of the scale.
+        sexes = [n for n in first if {*self.facts[n].codes} == {1, 2}]
+        beyond = any({*self.facts[n].codes} - {1, 2} for n in (*first, *more)) and len(first) - len(sexes) <= 2
+        doubtful = [*more, *(self._between_steps([*first, *more]) if more else ()), *(sexes if beyond else ())]
+        if doubtful:
+            self._ask_about(list(dict.fromkeys(doubtful)))
 
     def _ask_about(self, names: Sequence[str]) -> None:
         named = ", ".join(f"'{n}'" for n in names[:4])
         hold = "holds" if len(names) == 1 else "hold"
-        self.unsure = f"so few rows do not tell whether {named} {hold} answers; pass --columns and --values"
+        self.unsure = f"there are too few rows to tell whether {named} {hold} answers; pass --columns and --values"
 
     def _may_belong(self, name: str, other: str, pooled: set[Any]) -> bool:
         """Whether a column may hold answers as others do: some of their words, or numbers among theirs."""
@@ -201,15 +227,16 @@ class Columns:
         apart = [*odd, *ends, *missing]
         if not apart:
             return [block], ""
-        what = f"'{apart[0]}' may be an answer as {pattern} are"
+        what = f"'{apart[0]}' may hold answers too, like {pattern}"
         if apart[0] in family:
-            what = f"'{apart[0]}' is called like {pattern} but has fewer different answers"
+            what = f"'{apart[0]}' is named like {pattern} but has fewer different answers"
         elif missing and not odd:
-            what = f"'{apart[0]}' is called like {pattern} but holds other answers"
+            what = f"'{apart[0]}' is named like {pattern} but holds other answers"
         elif len(self._family(odd)) > 1:
             what = f"both {pattern} and {stem(odd[0])} may be the answers"
         whole = [n for n in self.facts if n in (*block, *missing)]
-        return [whole, [n for n in whole if n not in apart]], what
+        ways = [whole, [n for n in whole if n not in apart]]
+        return [*ways, apart] if apart == self._family(apart) else ways, what
 
     def _unnamed(self, block: list[str], totals: Iterable[str]) -> tuple[list[list[str]], str]:
         """Columns with the same answers whose names do not group them."""
@@ -322,7 +349,7 @@ class Columns:
             pair = frame.select(one, other).drop_nulls()
             if len(pair) < 2 or (about and one != about):
                 continue
-            shares = [dict(pair[n].value_counts(normalize=True).iter_rows()) for n in (one, other)]
+            shares = [shares_of(pair[n]) for n in (one, other)]
             chance = sum(share * shares[1].get(value, 0.0) for value, share in shares[0].items())
             same = float((pair[one] == pair[other]).mean() or 0.0)
             beyond.append((same - chance) / (1 - chance) if chance < 1 else 0.0)

@@ -160,7 +160,7 @@ def _refuse_empty(table: FileTable, *columns: str) -> None:
 def _posts(sheets: FileTable) -> pl.DataFrame:
     posts = sheets.frame.select(item="Reddit ID", text="Reddit Post")
     other = posts.select(pl.col("text").ne_missing(pl.col("text").first().over("item"))).to_series()
-    sheets.refuse(other, "Reddit Post", "the post has another text further up", "download the file again")
+    sheets.refuse(other, "Reddit Post", "the post has a different text in an earlier row", "download the file again")
     return posts.unique("item", keep="first", maintain_order=True)
 
 
@@ -277,7 +277,7 @@ def _rationales(table: FileTable) -> pl.DataFrame:
     table.refuse(~table.frame["Dim"].is_in(list(questions)), "Dim", "there is no dimension '{}'", "use dim1 to dim24")
     judged = ["Reddit ID", "Dim", "Model"]
     rationales = table.frame.select(*judged, "Reddit Post", "Scale", _stripped("Rationale").alias("Rationale"))
-    # The rationales of a post's two annotators are both called "gold"; they are told apart by what they say.
+    # The rationales of a post's two annotators are both called "gold"; they differ in what they say.
     number = pl.struct("Scale", "Rationale").rank("dense").over(judged)
     several = pl.struct("Scale", "Rationale").n_unique().over(judged) > 1
     name = pl.concat_str(judged, separator="-")

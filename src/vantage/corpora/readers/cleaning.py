@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 import polars as pl
 
-from vantage.corpora.orders import known_order
+from vantage.corpora.orders import UNPLACED, known_order
 from vantage.corpora.readers.table_file import ROW, FileRows
 from vantage.errors import InputError
 from vantage.scales import Option, OptOut, Scale, show_code
@@ -113,15 +113,14 @@ class Cleaning:
         read: dict[str, str | float | None] = {word: self._read(word) for word in seen}
         numbers = [word for word, value in read.items() if isinstance(value, float)]
         rest = [word for word, value in read.items() if isinstance(value, str)]
-        ordered = {plain(word) for word in self.order or ()}
-        nothing = [word for word in rest if plain(word) in NOTHING and plain(word) not in (*ordered, *self.valid)]
-
-        if nothing and not labelled and (numbers or len(rest) > len(nothing)):
+        nothing = [] if labelled else self._nothing(rest, decline=not numbers)
+        if nothing and (numbers or len(rest) > len(nothing)):
             if self.empty is None or not numbers:
                 written = list(dict.fromkeys(word.strip() for word in nothing))
                 in_all = _in_all(sum(seen[word] for word in nothing))
                 problem = f"'{nothing[0].strip()}' may mean that there is no answer{in_all}"
-                remedy = f"pass {self.also(written)}, or --valid={','.join(written)} if it is an answer"
+                valid = shlex.quote(f"--valid={','.join(written)}")
+                remedy = f"pass {self.also(written)}, or {valid} if it is an answer"
                 # Beside other words, "none" is an answer such as "no hate speech" more often than not.
                 settle = {"valid" if {plain(word) for word in written} == {"none"} else "missing": written}
                 raise rows.doubt(problem, remedy, first[nothing[0]], column, **settle)
@@ -158,6 +157,15 @@ class Cleaning:
         new = pl.Series(made if rest else list(read.values()), dtype=pl.String if rest else pl.Float64)
         words = answers[RAW].replace_strict(pl.Series(list(read), dtype=pl.String), new, return_dtype=new.dtype)
         return words.alias(CLEAN)
+
+    def _nothing(self, words: Sequence[str], *, decline: bool) -> list[str]:
+        """Words for "no answer"; those that `decline` to answer too, where the others are the steps of a scale."""
+        said = {*(plain(word) for word in self.order or ()), *self.valid}
+        nothing = [word for word in words if plain(word) in NOTHING and plain(word) not in said]
+        if nothing or self.order or not decline:
+            return nothing
+        declined = [word for word in words if UNPLACED.fullmatch(word.strip()) and plain(word) not in said]
+        return declined if declined and known_order([*{plain(w) for w in words if w not in declined}]) else []
 
     def _check_commas(
         self, rows: FileRows, column: str, commas: Sequence[str], rest: Sequence[str], first: Mapping[str, int]
@@ -252,7 +260,7 @@ class Cleaning:
         odd = words.filter(numbers.is_null() | numbers.is_nan())
         doubtful = [word for word in odd if plain(word) in NOTHING and plain(word) not in self.valid]
         if 0 < len(doubtful) == len(odd) < len(words):
-            problem = f"'{odd[0]}' may mean that this is not known"
+            problem = f"'{odd[0]}' may mean 'not known'"
             remedy = f"pass {self.also(doubtful)}, or --valid={','.join(doubtful)}"
             raise rows.doubt(problem, remedy, first[odd[0]], column, missing=doubtful)
         commas = [word for word in odd if _COMMA.fullmatch(plain(word)) or _THOUSANDS.fullmatch(plain(word))]
@@ -313,7 +321,7 @@ class Cleaning:
     def _respelt(
         self, rows: FileRows, column: str, name: str, ids: pl.Series, where: Callable[[str], int]
     ) -> dict[str, str]:
-        """Ids as one that are spelt in two ways: r01 and r1, Müller and Mueller, O’Neil and O'Neil."""
+        """Joins ids that are spelt in two ways: r01 and r1, Müller and Mueller, O’Neil and O'Neil."""
         if not ids.str.contains(r"[^ -~]|[A-Z]|(^|\D)0\d").any():
             return {}
         folded = ids.str.to_lowercase().str.replace_many(
@@ -461,7 +469,7 @@ def _numbered(words: Sequence[str]) -> dict[int, str] | None:
 
 
 def _merged(words: Sequence[str]) -> dict[str, str]:
-    """Words that differ in case or spaces only as the most frequent of them; `words` come with that one first."""
+    """Maps words that differ only in case or spaces to the most frequent one, which comes first in `words`."""
     first: dict[str, str] = {}
     return {word: first.setdefault(plain_id(word).casefold(), plain_id(word)) for word in words}
 

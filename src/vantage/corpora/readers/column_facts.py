@@ -52,7 +52,7 @@ class ColumnFacts:
 
     @property
     def may_answer(self) -> bool:
-        """Whether the column may hold answers: numbers, or few words of which each occurs about twice."""
+        """Whether the column may hold answers: numbers, or few words that occur about twice each."""
         few = bool(self.codes) and len(self.codes) <= max(2, self.filled // 2)
         return self.filled > 0 and (self.kind == "number" or (self.kind == "word" and few))
 
@@ -75,8 +75,7 @@ def facts_of(column: pl.Series, labels: Mapping[float, str] | None) -> ColumnFac
         return ColumnFacts(
             name, "nested", filled, 0, len(column), examples=tuple(str(v)[:40] for v in known.head(3).to_list())
         )
-    counted = known.value_counts(sort=True)
-    values, counts = counted[name], counted["count"]
+    values, counts = known.alias("value").value_counts(sort=True)
     examples = tuple(str(v)[:40] for v in known.unique(maintain_order=True).head(3))
     base: tuple[str, ColumnKind, int, int, int] = (name, "empty", filled, len(values), len(column))
     if not filled:
@@ -108,6 +107,11 @@ def facts_of(column: pl.Series, labels: Mapping[float, str] | None) -> ColumnFac
     given = {code: count for code, count in zip(read, counts, strict=False) if code is not None and code - code == 0}
     whole = all(code % 1 == 0 for code in given)
     return ColumnFacts(name, "number", *base[2:], codes=without_sentinels(given), whole=whole, examples=examples)
+
+
+def shares_of(column: pl.Series) -> dict[Any, float]:
+    """The different values of a column and how often it has each."""
+    return dict(column.alias("value").value_counts(normalize=True).iter_rows())
 
 
 def without_sentinels(given: Mapping[Any, int]) -> dict[Any, int]:

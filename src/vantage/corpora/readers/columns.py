@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
@@ -16,7 +15,9 @@ from vantage.corpora import schema
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, check_column
 from vantage.errors import InputError, nearest
 
-ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind")
+ROLES: Final = (
+    "item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind", "probabilities"
+)  # fmt: skip
 """What a column can be mapped to. Any other name, such as text or target, makes a column of the items."""
 SPREAD: Final = ("rater", "item", "question", "rater,question", "question,rater", "item,question", "question,item")
 """What the columns of a wide table can be: with two names each, such as `ann [trust]`, what both are."""
@@ -33,12 +34,7 @@ NAMES: Final[Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("names.
 def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str, str]:
     """The column of every role: as given, or by its name."""
     mapping = dict(given)
-    for role in (*ROLES, "text"):
-        if role not in rows.schema or role in mapping or role in mapping.values():
-            continue
-        if role == "kind" and not _are_kinds(rows):
-            continue  # the word means something else here
-        mapping[role] = role
+    mapping |= {role: role for role in called_so(rows) if role not in {*mapping, *mapping.values()}}
     for role, column in mapping.items():
         check_column(rows.path, list(rows.schema), column, f"'{role}'")
     if spread:
@@ -49,19 +45,31 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
     if "text" in mapping and "item" in needed:
         needed.remove("item")
     if missing := [role for role in needed if role not in mapping]:
-        columns = ", ".join(f"'{c}'" for c in list(rows.schema)[:20])
+        own = {name: kind for name, kind in rows.schema.items() if not name.startswith("__")}
+        columns = ", ".join(f"'{c}'" for c in list(own)[:20])
         remedy = f"pass --map {','.join(f'{role}=COLUMN' for role in missing)}"
         if missing == ["rater"]:
-            remedy = "pass --map rater=COLUMN, or --anonymous if nothing tells who judged"
+            remedy = "pass --map rater=COLUMN, or --anonymous if the raters are unknown"
         if "value" in missing and "reply" in rows.schema:
             remedy = (
                 f"if these are replies of models: vantage corpora import replies --from {rows.path} --instrument NAME"
             )
-        if lists := [name for name, kind in rows.schema.items() if kind.is_nested()]:
+        if lists := [name for name, kind in own.items() if kind.is_nested()]:
             # Which lists are answers and which are turns of a conversation only their owner knows.
             remedy = f"if '{lists[0]}' holds the answers, pass --lists '{lists[0]}'"
         raise rows.fault(f"no column is mapped to the {missing[0]}; the table has {columns}", remedy)
     return mapping
+
+
+def called_so(rows: FileRows) -> list[str]:
+    """Roles that columns are named after; `kind` and `probabilities` may mean something else in a table."""
+    roles = [role for role in (*ROLES, "text") if role in rows.schema]
+    for role, pattern in (("kind", f"^(?:{'|'.join(schema.KINDS)})$"), ("probabilities", r"^\[[-\d.eE, ]+\]$")):
+        if role in roles and not isinstance(rows.schema[role], pl.List):
+            cells = pl.col(role).cast(pl.String, strict=False).str.contains(pattern)
+            if not rows.collect(rows.lazy.select(cells.all()))[0].item():
+                roles.remove(role)
+    return roles
 
 
 def named_roles(rows: FileRows) -> bool:
@@ -85,7 +93,9 @@ def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping
         rater: kind
         for kind in ("model", "aggregate")
         for rater in raters["rater"].filter(
-            raters["rater"].str.contains(rf"(?i)^(?:{NAMES[kind]})(?:[-_.:/@\d]| \d|$)")
+            raters["rater"].str.contains(
+                rf"(?i)^(?:{NAMES[kind]})(?:[-_.:/@\d]| \d|$)" + r"|[_. -](?:mean|avg|sd)$" * (kind == "aggregate")
+            )
         )
         if rater not in kinds
     }
@@ -124,13 +134,6 @@ def columns_note(raters: pl.DataFrame, kinds: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _are_kinds(rows: FileRows) -> bool:
-    if rows.schema["kind"] != pl.String:
-        return False
-    (kinds,) = rows.collect(rows.lazy.select(pl.col("kind").drop_nulls().unique()))
-    return bool(kinds["kind"].is_in(schema.KINDS).all())
-
-
 def long(rows: FileRows, roles: dict[str, str], traits: Sequence[str], spread: str, values: Sequence[str]) -> FileRows:
     """One row per judgment, from a table with one column per rater, item or question; `roles` are completed."""
     if traits and "rater" in spread:
@@ -161,9 +164,7 @@ def long(rows: FileRows, roles: dict[str, str], traits: Sequence[str], spread: s
         lazy = lazy.with_columns(pl.col("__column").replace_strict(dict(rows.titles)).alias("__text"))
         roles["text"] = "__text"
     lazy = lazy.drop("__column")
-    if not rows.streamed:
-        lazy = lazy.collect().lazy()
-    return replace(rows, lazy=lazy, schema=lazy.drop(ROW).collect_schema(), cells=held)
+    return rows.having(lazy if rows.streamed else lazy.collect(), cells=held)
 
 
 def two_names(column: str) -> tuple[str, str] | None:

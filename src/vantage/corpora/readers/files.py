@@ -552,7 +552,7 @@ def read_parquet(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException):
-        raise InputError("this is not a Parquet file that can be read", file=path, remedy="export it again") from None
+        raise InputError("this is not a readable Parquet file", file=path, remedy="export it again") from None
 
 
 def frame_of(path: Path, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

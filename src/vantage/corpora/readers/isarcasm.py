@@ -66,7 +66,7 @@ def _train(path: Path) -> pl.DataFrame:
 
 
 def _test(path: Path) -> pl.DataFrame:
-    """The test tweets with the votes, which stand in the same order, and the categories, which do not."""
+    """The test tweets with the votes, which are in the same order, and the categories, which are not."""
     table = read_csv(find(path, "test/task_A_En_test.csv"))
     table.require("text", "sarcastic")
     tweets = table.frame.with_row_index("n").select(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +19,7 @@ from vantage.errors import InputError
 from vantage.scales import Scale
 
 SLOT: Final = {"rater": "__rater", "kind": "__kind"}
-"""The columns of raters of whom nothing is known but that they are different people in one row or item."""
+"""The columns of unknown raters, who are different people within a row or an item."""
 SHARES: Final = "__shares"
 """The column of distributions over the codes of the scale."""
 
@@ -72,7 +71,7 @@ def from_counts(rows: FileRows, patterns: Sequence[str], roles: Mapping[str, str
     )
     lazy = lazy.sort(ROW, maintain_order=True).filter(pl.col("__count") > 0)
     lazy = lazy.select(pl.exclude("__count", "__column").repeat_by("__count")).explode(cs.all())
-    made, slots = _with_slots(replace(rows, lazy=lazy, schema=lazy.drop(ROW).collect_schema()), ROW)
+    made, slots = _with_slots(rows.having(lazy), ROW)
     return made, {**roles, **slots, "value": "__value"}
 
 
@@ -135,7 +134,7 @@ def from_shares(
     if "rater" not in roles and "rater" not in frame.columns:
         frame = frame.with_columns(pl.lit("distribution").alias("__rater"), pl.lit("aggregate").alias("__kind"))
         roles |= SLOT
-    return replace(rows, lazy=frame.lazy(), schema=frame.drop(ROW).schema, streamed=False), roles, scale
+    return rows.having(frame), roles, scale
 
 
 def from_pairs(rows: FileRows, columns: Sequence[str], roles: Mapping[str, str]) -> tuple[FileRows, dict[str, str]]:
@@ -161,22 +160,21 @@ def from_pairs(rows: FileRows, columns: Sequence[str], roles: Mapping[str, str])
         if a is None or b is None or a == b:
             raise rows.fault("a pair needs two different members", "correct the row", number, columns[1])
         tie = w is not None and TIES.fullmatch(w) is not None and w not in (a, b)
-        place = (
-            None
-            if tie or w is None
-            else (1 if w == a else 2 if w == b else None)
-            if named
-            else places.get(w.casefold())
-        )
+        written = {a: 1, b: 2} if named else places
+        place = None if tie or w is None else written.get(w if named else w.casefold())
         if place is None and not tie:
             problem = "the winner is empty" if w is None else f"'{w}' is neither '{a}' nor '{b}' nor a tie"
             raise rows.fault(problem, "correct the cell, or write tie", number, winner)
         one, other = ids.setdefault(frozenset((a, b)), (a, b))
         made.append((f"{one} | {other}", one, other, place if place is None or one == a else 3 - place, one != a))
-    names = ["__item", "item_1", "item_2", "__value", "__swapped"]
-    new = pl.DataFrame(
-        made, schema=dict(zip(names, (pl.String,) * 3 + (pl.Int64, pl.Boolean), strict=True)), orient="row"
-    )
+    types = {
+        "__item": pl.String,
+        "item_1": pl.String,
+        "item_2": pl.String,
+        "__value": pl.Int64,
+        "__swapped": pl.Boolean,
+    }
+    new = pl.DataFrame(made, schema=types, orient="row")
     frame = pl.concat([frame.drop(winner, *columns), new], how="horizontal")
     about, notes = roles.get("item") or ("item" if "item" in frame.columns else None), list(rows.notes)
     if about is not None:
@@ -188,16 +186,14 @@ def from_pairs(rows: FileRows, columns: Sequence[str], roles: Mapping[str, str])
         frame, roles["status"] = frame.with_columns(tied.alias("__status")), "__status"
         notes.append(f"{counted(frame['__value'].null_count(), 'tie')} read as ambiguous.")
     if frame["__swapped"].any():
-        notes.append(
-            f"{counted(int(frame['__swapped'].sum()), 'row')} showed a pair in the other order than its first."
-        )
+        count = counted(int(frame["__swapped"].sum()), "row")
+        notes.append(f"{count} showed a pair in the other order than its first.")
         if "sample" not in roles and (rater := roles.get("rater") or ("rater" if "rater" in frame.columns else None)):
             both = pl.col("__swapped").n_unique().over("__item", rater) > 1
             frame = frame.with_columns((both & pl.col("__swapped")).cast(pl.Int64).alias("__sample"))
             roles["sample"] = "__sample"
     labels = {**rows.labels, "__value": {1.0: "first", 2.0: "second"}}
-    schema = frame.drop(ROW).schema
-    return replace(rows, lazy=frame.lazy(), schema=schema, streamed=False, labels=labels, notes=tuple(notes)), roles
+    return rows.having(frame, labels=labels, notes=tuple(notes)), roles
 
 
 def from_rows(rows: FileRows, roles: Mapping[str, str]) -> tuple[FileRows, dict[str, str]]:
@@ -215,21 +211,28 @@ def from_rows(rows: FileRows, roles: Mapping[str, str]) -> tuple[FileRows, dict[
 def _with_slots(rows: FileRows, *key: str) -> tuple[FileRows, dict[str, str]]:
     place = pl.int_range(pl.len()).over(key) + 1
     lazy = rows.lazy.with_columns(pl.format("slot-{}", place).alias("__rater"), pl.lit("slot").alias("__kind"))
-    return replace(rows, lazy=lazy.collect().lazy(), schema=lazy.drop(ROW).collect_schema(), streamed=False), dict(SLOT)
+    return rows.having(lazy.collect()), dict(SLOT)
 
 
 def from_lists(rows: FileRows, column: str, roles: Mapping[str, str]) -> tuple[FileRows, dict[str, str]]:
-    """Lists of labels as a question for each label, answered no or yes; lists of objects as a row for each object."""
+    """Lists of labels as a question for each label, answered no or yes; objects, or lists of them, as rows.
+
+    A list holds an object for each row, with rater and answer; an object by itself goes from raters to answers.
+    """
     check_column(rows.path, list(rows.schema), column)
     frame, dtype = rows.lazy.collect(), rows.schema[column]
-    if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct):
-        clash = [one.name for one in dtype.inner.fields if one.name in rows.schema]
-        if clash:
-            raise rows.fault(
-                f"the objects in '{column}' have a field '{clash[0]}' like the table", "rename one of them"
-            )
-        frame = frame.explode(column).unnest(column)
-        return replace(rows, lazy=frame.lazy(), schema=frame.drop(ROW).schema, streamed=False), dict(roles)
+    held = dtype.inner if isinstance(dtype, pl.List) else dtype
+    fields = [one.name for one in held.fields] if isinstance(held, pl.Struct) else []
+    if clash := next((name for name in fields if name in rows.schema), None):
+        raise rows.fault(f"the objects in '{column}' have a field '{clash}' like the table", "rename one of them")
+    if fields and isinstance(dtype, pl.List):
+        return rows.having(frame.explode(column).unnest(column)), dict(roles)
+    if fields:
+        index = [name for name in frame.columns if name != column]
+        frame = frame.unnest(column).with_columns(pl.col(fields).cast(pl.String))
+        frame = frame.unpivot(fields, index=index, variable_name="__rater", value_name="__value")
+        made = rows.having(frame.drop_nulls("__value").sort(ROW, maintain_order=True))
+        return made, {**roles, "rater": "__rater", "value": "__value"}
     if not isinstance(dtype, pl.List):
         texts = frame[column].cast(pl.String)
         mark = next((mark for mark in ("|", ";", ",", "/") if texts.str.contains(mark, literal=True).any()), ",")
@@ -251,7 +254,7 @@ def from_lists(rows: FileRows, column: str, roles: Mapping[str, str]) -> tuple[F
         pl.format(f"{column}: {{}}", "__label").alias("__question"),
         pl.col(column).list.contains(pl.col("__label")).cast(pl.Int64).alias("__value"),
     ).drop(column, "__label")
-    made = replace(rows, lazy=frame.lazy(), schema=frame.drop(ROW).schema, streamed=False)
+    made = rows.having(frame)
     return made, {**roles, "question": "__question", "value": "__value"}
 
 
@@ -281,4 +284,4 @@ def joined(rows: FileRows, other: str | Path) -> tuple[FileRows, str, list[str]]
     if not known.item():
         raise rows.fault(f"no '{key}' of the table is in '{other}'", "make the ids equal")
     labels, titles = {**rows.labels, **table.labels}, {**rows.titles, **table.titles}
-    return replace(rows, lazy=lazy, schema=lazy.drop(ROW).collect_schema(), labels=labels, titles=titles), key, new
+    return rows.having(lazy, labels=labels, titles=titles), key, new

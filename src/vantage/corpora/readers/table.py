@@ -19,7 +19,7 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
-from vantage.corpora.readers.aggregates import check_made, check_totals
+from vantage.corpora.readers.aggregates import check_level, check_made, check_totals
 from vantage.corpora.readers.answer_block import answering, check_alike
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, bare, coded, first_row, inferred, labels_of, opt_outs_of
@@ -93,17 +93,17 @@ def read(
         values: The columns of a wide table that hold values, as names or patterns such as `Q*` (default: all that are
             not mapped).
         duplicates: What to do with duplicate judgments (default: refuse them).
-        empty: What an empty value means: `skip`, or a status such as `not_mentioned`. In a wide table it is skipped; in
-            a long one it must be said.
+        empty: What an empty value means: `skip`, or a status such as `not_mentioned`. Skipped in a wide table;
+            required where a long one has empty values.
         missing: Codes for no answer, such as -99 or NA.
         valid: Codes that look like missing ones but are answers.
         decimal: The decimal mark.
         order: The words of the scale, from lowest to highest.
-        strip: Ignore or keep spaces around ids. Where that matters it must be said.
-        case: Whether ids that differ only in case are different (`keep`) or the same (`fold`). It must
-            be said where that matters.
-        spelling: Whether r01 and r1, or Müller and Mueller, are different (`keep`) or the same (`join`). It
-            must be said.
+        strip: Ignore or keep spaces around ids; required where it matters.
+        case: Whether ids that differ only in case are different (`keep`) or the same (`fold`); required where it
+            matters.
+        spelling: Whether r01 and r1, or Müller and Mueller, are different (`keep`) or the same (`join`);
+            required where both occur.
         kinds: Raters who are not people, such as gpt-4=model or majority=aggregate.
         unlike: Keep columns of a wide table as raters or items even if their answers are unlike the rest.
         counts: Columns that count answers, of unknown people.
@@ -147,8 +147,7 @@ def read(
     asked = _asked(question, known, roles, "value" if spread else roles["value"].removeprefix("__"))
     judged = _judged(rows, roles, asked, traits)
     answers = _answers(rows, judged, asked, roles["value"], cleaning, labelled=known is not None)
-    meaning = empty or ("skip" if spread or missing else None)
-    judged, answers = _without_blanks(rows, judged, answers, roles, cleaning, meaning)
+    judged, answers = _without_blanks(rows, judged, answers, roles, cleaning, empty or "skip" * bool(spread or missing))
     described = {
         "item": [name for name in roles if name not in ROLES],
         "rater": [*traits, *(["kind"] if "kind" in roles else [])],
@@ -165,16 +164,37 @@ def read(
         labels, opt_outs = labels_of(whole, roles, spread, rows.cells), opt_outs_of(rows, judged, answers, roles, empty)
         known = inferred(rows, merged, roles["value"], cleaning, labels, opt_outs)
     judged = coded(rows, judged, answers, roles, known, empty)
+    if "probabilities" in roles:
+        _check_probabilities(rows, judged, roles["probabilities"], known)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
-    raters = with_kinds(rows, roles["rater"], raters, kinds or {})
-    said = raters["rater"] if "kind" in roles else kinds or ()
-    check_made(rows, judged, items["item"], raters["rater"], {*said}, in_rows="rater" not in spread)
-    cleaning.notes += [
-        *(columns_note(raters, kinds or {}) if "rater" in spread else ()),
-        *_remarks(items, raters, int(answers["count"].sum()), roles),
-    ]
+    raters = _told_apart(
+        rows, judged, items, raters, roles["rater"], kinds or {}, spread, scaled=instrument is not None
+    )
+    cleaning.notes += columns_note(raters, kinds or {}) if "rater" in spread else []
+    cleaning.notes += _remarks(items, raters, int(answers["count"].sum()), roles)
     made = _corpus(rows, judged, items, raters, known, _about(whole, roles, traits, cleaning, rows.cells), duplicates)
     return made.with_trait_scales(scales) if scales else made
+
+
+def _told_apart(
+    rows: FileRows,
+    judged: pl.LazyFrame,
+    items: pl.DataFrame,
+    raters: pl.DataFrame,
+    column: str,
+    kinds: Mapping[str, str],
+    spread: str,
+    *,
+    scaled: bool,
+) -> pl.DataFrame:
+    """Raters with their kinds; those who may be no people are doubted. What arithmetic tells comes before names."""
+    in_rows = "rater" not in spread
+    said = {*(raters["rater"] if "kind" in raters.columns else kinds)}
+    check_made(rows, judged, items["item"], raters["rater"], said, in_rows=in_rows)
+    raters = with_kinds(rows, column, raters, kinds)
+    if not scaled:
+        check_level(rows, judged, raters, in_rows=in_rows)
+    return raters
 
 
 def _remarks(items: pl.DataFrame, raters: pl.DataFrame, rows: int, roles: Mapping[str, str]) -> list[str]:
@@ -184,7 +204,9 @@ def _remarks(items: pl.DataFrame, raters: pl.DataFrame, rows: int, roles: Mappin
         notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
     texts = items["text"] if items.schema.get("text") == pl.String and "item" in roles else None
     if texts is not None and len(items) == rows > texts.n_unique():
-        notes.append("Every row is an item of its own, although texts repeat; without item=… equal texts are one.")
+        notes.append(
+            "Every row became an item of its own although texts repeat; without item=… equal texts are one item."
+        )
     return notes
 
 
@@ -207,7 +229,7 @@ def _without(rows: FileRows, ids: Sequence[str], cleaning: Cleaning) -> FileRows
     gone = pl.any_horizontal(pl.col(texts).str.strip_chars().is_in(list(ids)).fill_null(value=False))
     (count,) = rows.collect(rows.lazy.filter(gone).select(pl.len()))
     if not count.item():
-        raise rows.fault(f"no row has '{ids[0]}'", "leave --without out")
+        raise rows.fault(f"no row has '{ids[0]}'", "drop --without")
     cleaning.notes.append(f"{counted(count.item(), 'row')} left out: {', '.join(ids)}.")
     return replace(rows, lazy=rows.lazy.filter(~gone))
 
@@ -248,7 +270,14 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     if "sample" in roles:
         columns["sample"] = _sample(rows, roles["sample"])
     columns |= {role: pl.col(roles[role]).cast(pl.String) for role in ("rationale", "status") if role in roles}
-    columns |= {"probabilities": pl.col(SHARES)} if SHARES in rows.schema else {}
+    if SHARES in rows.schema:
+        columns["probabilities"] = pl.col(SHARES)
+    elif "probabilities" in roles:
+        written = pl.col(roles["probabilities"])
+        is_text = rows.schema[roles["probabilities"]] == pl.String
+        columns["probabilities"] = (written.str.json_decode(pl.List(pl.Float64)) if is_text else written).cast(
+            pl.List(pl.Float64)
+        )
     columns |= {f"item.{name}": pl.col(column) for name, column in roles.items() if name not in ROLES}
     columns |= {f"rater.{name}": pl.col(name) for name in traits}
     columns |= {"rater.kind": pl.col(roles["kind"])} if "kind" in roles else {}
@@ -256,9 +285,21 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     keys = ("item", "rater", "question")
     (empty,) = rows.collect(judged.select(pl.col(ROW).filter(pl.col(key).is_null()).min().alias(key) for key in keys))
     if wrong := next((key for key in keys if empty[key][0] is not None), None):
-        remedy = "fill it in, or delete the row if it is none, such as a total"
+        remedy = "fill it in, or delete the row if it is not a judgment (a total, for example)"
         raise rows.fault(f"the {wrong} is empty", remedy, empty[wrong][0], roles.get(wrong) or roles["text"])
     return judged
+
+
+def _check_probabilities(rows: FileRows, judged: pl.LazyFrame, column: str, known: Instrument) -> None:
+    """Refuses distributions over more or fewer answers than the scale has; shares of opt-outs may follow."""
+    sizes = judged.select(ROW, "question", pl.col("probabilities").list.len().alias("size")).drop_nulls()
+    (seen,) = rows.collect(sizes.group_by("question", "size").agg(pl.col(ROW).min()))
+    for question, size, first in seen.sort(ROW).iter_rows():
+        scale = known.question(question).scale
+        answers = len(scale.options)
+        if scale.options and not answers <= size <= answers + len(scale.opt_outs):
+            problem = f"the shares are of {size} answers, but the scale of question '{question}' has {answers}"
+            raise rows.fault(problem, "pass --instrument with the scale", first, column)
 
 
 def _id(rows: FileRows, column: str) -> pl.Expr:
@@ -274,7 +315,7 @@ def _id(rows: FileRows, column: str) -> pl.Expr:
 
 
 def _cut(rows: FileRows, number: int, column: str) -> InputError:
-    problem = "the id is a number of which only the first digits were kept, so that different ids may have become one"
+    problem = "only the first digits of this id were kept, so different ids may have become one"
     return rows.fault(problem, "export the file again with the ids as text", number, column)
 
 
@@ -332,14 +373,14 @@ def _without_blanks(
     answers: pl.DataFrame,
     roles: Mapping[str, str],
     cleaning: Cleaning,
-    empty: str | None,
+    empty: str,
 ) -> tuple[pl.LazyFrame, pl.DataFrame]:
     """Judgments and answers without empty ones, where these are skipped; what they mean must be known."""
     blank = answers.filter(pl.col(CLEAN).is_null())
-    if blank.is_empty() or "status" in roles or empty not in (None, "skip"):
+    if blank.is_empty() or "status" in roles or empty not in ("", "skip"):
         return judged, answers
     column, count = roles["value"], int(blank["count"].sum())
-    if empty is None:
+    if not empty:
         problem = f"the cell is empty{f' ({count:,} in all)' if count > 1 else ''}"
         remedy, first = f"say what an empty value means: --empty {'|'.join(MEANINGS)}", blank[ROW].sort()[0]
         raise rows.doubt(problem, remedy, first, column, empty="skip")
@@ -433,7 +474,7 @@ def _side(
         name = next(name for name, column in zip(names, columns, strict=True) if part[column].n_unique() > 1)
         cells = part[f"{key}.{name}"]
         other = part[ROW][cells.ne_missing(cells[0]).arg_max() or 0]
-        problem = f"{key} '{twice}' has another value here than in row {rows.at(part[ROW][0])['row']}"
+        problem = f"{key} '{twice}' has a different value than in row {rows.at(part[ROW][0])['row']}"
         raise rows.fault(problem, f"make them equal, or give the {key}s different ids", other, roles.get(name, name))
     first = judged.join(firsts.lazy().select(ROW), on=ROW, how="semi", maintain_order="left")
     (side,) = rows.collect(

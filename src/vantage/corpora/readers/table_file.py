@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,12 +47,12 @@ class CrossedHeader:
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """A table from a file that still knows in which row of the file each of its rows stands."""
+    """A table that knows the row of the file for each of its rows."""
 
     path: Path
     frame: pl.DataFrame
     first_row: int = 1
-    """The row of the file in which the first row of the table stands: 2 below a header line."""
+    """The row of the file where the table starts: 2 below a header line."""
     kept: pl.Series | None = None
     """The rows that were kept, counted from 0, where blank lines were dropped."""
     notes: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class FileTable:
         )
 
     def fault(self, problem: str, remedy: str, index: int | None = None, column: str | None = None) -> InputError:
-        """What to raise for a problem with the file, or with a row of the frame (from 0) and a column of it."""
+        """The error for a problem with the file, or with a row (from 0) and column of the frame."""
         row = None if index is None else self.row(index)
         return InputError(problem, file=self.path, row=row, column=column, remedy=remedy)
 
@@ -104,7 +104,7 @@ class FileTable:
     def refuse(
         self, wrong: pl.Series, column: str, problem: str, remedy: str = "check that this is the released file"
     ) -> None:
-        """Names the first wrong cell with its row; `{}` in the problem stands for what the cell holds."""
+        """Names the first wrong cell with its row; `{}` in the problem is the content of the cell."""
         if wrong.any():
             index = wrong.arg_max() or 0
             if "{}" in problem:
@@ -134,7 +134,7 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """The rows of a table for queries: of a frame in memory, or of a large file that is streamed from the disk."""
+    """The rows of a table for queries: a frame in memory, or a large file streamed from the disk."""
 
     path: Path
     lazy: pl.LazyFrame
@@ -158,8 +158,14 @@ class FileRows:
             return [query.collect(engine="streaming") for query in queries]
         return pl.collect_all(list(queries))
 
+    def having(self, table: pl.LazyFrame | pl.DataFrame, **changed: Any) -> FileRows:
+        """These rows as another table, which is in memory where it is a frame."""
+        streamed = self.streamed and isinstance(table, pl.LazyFrame)
+        schema = table.lazy().drop(ROW).collect_schema()
+        return replace(self, lazy=table.lazy(), schema=schema, streamed=streamed, **changed)
+
     def fault(self, problem: str, remedy: str | None, number: int | None = None, column: str = "") -> InputError:
-        """What to raise for a problem with the file, or with the cell of a row (its `ROW`) and a column."""
+        """The error for a problem with the file, or with the cell of a row (its `ROW`) and column."""
         place = {"file": self.path} if number is None else self.at(number, column)
         return InputError(problem, remedy=remedy, **place)
 
@@ -195,7 +201,7 @@ def numeric(column: pl.Series) -> pl.Series:
 
 
 def check_column(path: Path, columns: Sequence[str], name: str, purpose: str = "") -> None:
-    """Refuses a table without a column, and names the one that may have been meant, or all that there are."""
+    """Refuses a table without a column; names the one that may have been meant, or all columns."""
     if name not in columns:
         what, close = f" for {purpose}" if purpose else "", nearest(name, columns)
         remedy = close if close.startswith("did you mean") else f"it has {_names(columns)}"

@@ -28,7 +28,7 @@ __all__ = ["WRITERS", "Writer", "csv_text", "export"]
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """What is known of a writer before it is loaded."""
+    """A writer, described before its module is loaded."""
 
     name: str
     function: str

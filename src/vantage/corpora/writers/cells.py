@@ -4,8 +4,8 @@ A row of it has the fields of its item and the kind and traits of its rater. Col
 those of the items, then those of the raters; where two tables have a column of the same name, the later one gets
 `item.` or `rater.` in front. Conversations and other nested columns are JSON text. Cells that a spreadsheet would run
 as a formula get an apostrophe in front (see `defused`); numbers stay numbers. The reader `table` reads the file again:
-it finds the judgments, the text and the kind of rater by itself, and is told the rest. `restored` takes the apostrophes
-away.
+it finds the judgments, their distributions, the text and the kind of rater by itself; name the rest. `restored` removes
+the apostrophes.
 
     vantage.read(path, map={"target": "target"}, traits=["age"], instrument="warmth-competence")
 """

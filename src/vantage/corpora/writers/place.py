@@ -112,7 +112,7 @@ def _swap(prepared: Path, path: Path) -> None:
 
 @contextmanager
 def as_input_error(path: Path) -> Iterator[None]:
-    """Says what the file system refused as an `InputError`."""
+    """Turns an error of the file system into an `InputError`."""
     try:
         yield
     except OSError as error:
