@@ -168,7 +168,6 @@ class Batches:
         return self.study.plan.reserve_minutes * 60
 
     def _replace(self, connection: Connection, person: Row[Any], lost: Sequence[Row[Any]]) -> None:
-        """Replaces lost items by new ones, and closes the gaps that remain."""
         wanted: dict[int, int] = {}
         for page in lost:
             wanted[page.arm] = wanted.get(page.arm, 0) + 1

@@ -233,8 +233,8 @@ class StudyDocument(DocumentPart):
     """Languages of the pages to choose from; items, questions and this file's texts stay as they are."""
     translations: Annotated[dict[Id, TranslationPart], Field(default_factory=dict)]
     """The study in other languages, by their codes: each participant gets items, questions and pages in one of them."""
-    corpus: Text
-    """The corpus folder, relative to this file."""
+    corpus: Text | Annotated[dict[Id, Text], Field(min_length=1)]
+    """The corpus folder, relative to this file, or several folders by name; then items have a column `corpus`."""
     instrument: Text
     """A bundled instrument (NAME or NAME:FORM), or an instrument file, relative to this file."""
     parameters: Annotated[dict[Id, str], Field(default_factory=dict)]

@@ -146,7 +146,6 @@ _PEOPLE: Final[dict[str, Any]] = {
 
 
 def _practised(study: AnnotationStudy, rater: str, state: str) -> Iterator[tuple[Any, ...]]:
-    """The answers to training items."""
     stored = json.loads(state)
     for phase in study.flow.phases:
         if isinstance(phase, TrainingPhase):

@@ -21,7 +21,7 @@ from vantage.collect.flow_document import RangePart
 from vantage.collect.languages import sentence
 from vantage.collect.participants import ParticipantService
 from vantage.collect.phases import Questionnaire, Quiz, TrainingPhase, accepts
-from vantage.collect.submissions import page_number
+from vantage.collect.submissions import page_of
 from vantage.collect.tables import pages
 from vantage.collect.views import InvalidAnswers, Participant, QuestionAnswer, Step
 from vantage.collect.web.item_view import texts
@@ -172,7 +172,7 @@ def _quiz(people: ParticipantService, participant: Participant, phase: Quiz, att
 
 def _item(people: ParticipantService, participant: Participant, step: Step) -> StudyForm:
     page = people.page(participant, step.position)
-    number = page_number(page.token)
+    number, _ = page_of(page.token)
     ways = people.study.shown(page.group, participant.number, number)[1]
 
     def job(connection: Connection) -> tuple[str, str]:
@@ -246,14 +246,12 @@ def _fields(
 
 
 def _right(question: Question, way: Presentation, accept: Sequence[float] | RangePart) -> tuple[float, ...]:
-    """The answers as shown that are right."""
     scale = question.scale
     offered = np.linspace(*scale.ends, STEPS).tolist() if scale.slides else scale.codes
     return tuple(value for value in offered if accepts(accept, way.decoded(question, value)))
 
 
 def _text(record: Mapping[str, Any]) -> str:
-    """The fields of an item as one text."""
     return " ".join(filter(None, texts(record).values()))
 
 

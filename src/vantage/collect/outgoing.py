@@ -113,6 +113,5 @@ def _state(connection: Connection, hook: WebhookPart) -> dict[str, Any]:
 
 
 def _due(connection: Connection, hook: WebhookPart, last: int) -> list[Any]:
-    """The next events for an address."""
     query = select(events).where(events.c.id > last, events.c.kind.in_(hook.events))
     return list(connection.execute(query.order_by(events.c.id).limit(TOGETHER)).all())

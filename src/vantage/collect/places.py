@@ -78,7 +78,7 @@ class ParticipantPlaces:
             elif accepted.traits and not self._admitted(connection, person, traits):
                 self._leave(connection, person, "full", state, **values)
             else:
-                move(connection, person, person.stage, state=json.dumps(state), **values)
+                change(connection, person.number, state=json.dumps(state), **values)
                 if accepted.traits and not self._balanced(connection, person):
                     self._leave(connection, person, "full", {}, place=None, route=None)
                 elif accepted.move == "next":
@@ -105,7 +105,11 @@ class ParticipantPlaces:
         assignment.free_quotas(connection, [person.number])
         if stage == "screened_out":
             record(connection, "screened_out", person.rater, rule=person.stage)
-        move(connection, person, stage, **{"state": json.dumps(state), "lease": None, "deadline": None, **values})
+        change(
+            connection,
+            person.number,
+            **{"stage": stage, "state": json.dumps(state), "lease": None, "deadline": None, **values},
+        )
 
     def _advance(self, connection: Connection, person: Row[Any]) -> None:
         """Moves a participant to the next phase that concerns them, or to the end."""
@@ -120,9 +124,10 @@ class ParticipantPlaces:
                 deadline = now + block.seconds if block.seconds else None
             elif not phase.concerns(place_of(person)):
                 continue
-            move(connection, person, phase.stage, place=place, attempts=0, deadline=deadline)
+            change(connection, person.number, stage=phase.stage, place=place, attempts=0, deadline=deadline)
             return
-        move(connection, person, "finished", place=len(phases), lease=None, deadline=None, finished_at=now)
+        end: dict[str, Any] = {"lease": None, "deadline": None, "finished_at": now}
+        change(connection, person.number, stage="finished", place=len(phases), **end)
 
     def _route(self, connection: Connection, person: Row[Any]) -> list[int]:
         """A route for a new participant, balanced with those of the others who take part."""
@@ -145,7 +150,6 @@ class ParticipantPlaces:
         return self.study.flow.route(used, left, Random(seed))  # noqa: S311 - order, not secrecy
 
     def _task(self, route: Sequence[int]) -> TaskPhase | None:
-        """The first block of a route that does not repeat another."""
         tasks = (self.study.flow.phases[number] for number in route)
         return next((t for t in tasks if isinstance(t, TaskPhase) and t.block.repeats is None), None)
 
@@ -187,7 +191,6 @@ class ParticipantPlaces:
         )
 
     def _place_of(self, person: Row[Any], block: Block) -> int:
-        """The index of a block in the participant's route."""
         phases = enumerate(self._phases(person))
         return next(place for place, phase in phases if isinstance(phase, TaskPhase) and phase.block == block)
 
@@ -201,7 +204,7 @@ class ParticipantPlaces:
         """Ends a block whose time is over, or reserves work again for a participant whose reservation expired."""
         if over(person):
             assignment.release(connection, person.number, ["open"], becomes="lapsed")
-            move(connection, person, "working", lease=None, deadline=None)
+            change(connection, person.number, lease=None, deadline=None)
             self._advance(connection, self._row(connection, person.number))
             return
         if self._admitted(connection, person, place_of(person).traits):
@@ -211,12 +214,11 @@ class ParticipantPlaces:
 
     def _drop(self, connection: Connection, person: Row[Any], number: int) -> None:
         """Takes a page whose time is over out of a participant's batch; its item goes to others."""
-        page = connection.execute(select(pages).where(pages.c.id == number)).one()
-        assignment.release_page(connection, page)
-        self._batches.drop(connection, page)
-        move(connection, person, "working", pages=person.pages - 1)
+        assignment.release(connection, person.number, ["open"], becomes="lapsed", page=number)
+        self._batches.drop(connection, connection.execute(select(pages).where(pages.c.id == number)).one())
+        change(connection, person.number, pages=person.pages - 1)
         if person.pages == 1:
-            move(connection, person, "working", lease=None, deadline=None)
+            change(connection, person.number, lease=None, deadline=None)
             self._advance(connection, self._row(connection, person.number))
 
     def _renew(self, connection: Connection, person: Row[Any]) -> None:
@@ -278,8 +280,3 @@ def place_of(person: Row[Any]) -> Place:
 def over(person: Row[Any]) -> bool:
     """Whether the time for a participant's block is over."""
     return bool(person.stage == "working" and person.deadline and time.time() > person.deadline + GRACE)
-
-
-def move(connection: Connection, person: Row[Any], stage: str, **values: Any) -> None:
-    """Changes the stage of a participant, and other columns."""
-    change(connection, person.number, stage=stage, **values)

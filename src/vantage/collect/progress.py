@@ -207,7 +207,6 @@ def _distribution(
 
 
 def _start(record: dict[str, Any]) -> str:
-    """The start of an item's text, for a list."""
     text = " ".join(next(filter(None, texts(record).values()), "").split())
     return text if len(text) <= 90 else text[:89] + "…"
 

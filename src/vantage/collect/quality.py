@@ -156,7 +156,6 @@ def rater_rows(
 
 
 def _decided(person: Mapping[str, Any]) -> str:
-    """Who made the latest decision about a participant, and when."""
     if person["at"] is None:
         return ""
     when = datetime.fromtimestamp(person["at"], UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, TypeVar, cast, get_args
 
@@ -56,7 +55,8 @@ class ResearcherService:
         self.database, self.study = database, database.study
         self.by = ""
         """The researcher who acts, for the log; empty for whoever has the study's files."""
-        self._results: dict[str, _Result] = {}
+        self._results: dict[str, tuple[Any, tuple[object, object], float]] = {}
+        """Results with the state of the database they were computed from, and until when they may be reused."""
         self._computing = threading.RLock()
 
     def acting(self, researcher: str) -> ResearcherService:
@@ -260,28 +260,21 @@ class ResearcherService:
         """
         result = self._results.get(name)
         if not self._computing.acquire(blocking=now or result is None) and result is not None:
-            return cast("T", result.value)
+            return cast("T", result[0])
         try:
-            state, result = self.database.read(_state), self._results.get(name)
-            decided = result is not None and result.state[0] != state[0]
-            if result is None or decided or (result.state != state and (now or time.monotonic() > result.until)):
+            state, (value, known, until) = (
+                self.database.read(_state),
+                self._results.get(name, (None, (None, None), 0.0)),
+            )
+            if known[0] != state[0] or (known != state and (now or time.monotonic() > until)):
                 start = time.monotonic()
                 value = compute()
                 took = time.monotonic() - start
-                result = _Result(state, value, time.monotonic() + (took * PATIENCE if took > QUICK else 0.0))
-                self._results[name] = result
-            return cast("T", result.value)
+                until = time.monotonic() + (took * PATIENCE if took > QUICK else 0.0)
+                self._results[name] = value, state, until
+            return cast("T", value)
         finally:
             self._computing.release()
-
-
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """A computed result, the state of the database it was computed from, and until when it may be reused."""
-
-    state: tuple[object, object]
-    value: Any
-    until: float
 
 
 def _state(connection: Connection) -> tuple[object, object]:

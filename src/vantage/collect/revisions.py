@@ -97,7 +97,6 @@ def check_changes(
 
 
 def _open(path: Sequence[str], *, presented: bool) -> bool:
-    """Whether a value may change."""
     if path[0] == "instrument":
         _, _, part, *rest = path
         return (

@@ -275,7 +275,6 @@ def database_url(address: str) -> URL:
 
 
 def _engines(url: URL, *, read_only: bool) -> tuple[Engine, Engine]:
-    """The engines for writing and for reading."""
     if url.get_backend_name() == "sqlite":
         if read_only:
             url = url.set(database=f"file:{quote(url.database or '')}", query={"mode": "ro", "uri": "true"})

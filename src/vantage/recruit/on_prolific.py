@@ -258,7 +258,6 @@ class ProlificRecruiter:
         return lines, tuple(before), tuple(waiting)
 
     def _plan_rejection(self, request: PaymentRequest, shown: PlatformStudy, submissions: Submissions) -> Due:
-        """Submissions that await review, with the message that their participants read."""
         if request.category not in CATEGORIES:
             problem = f"Prolific has no category '{request.category}'"
             raise InputError(problem, remedy=nearest(request.category, CATEGORIES))
@@ -445,7 +444,6 @@ class ProlificRecruiter:
         return self._study_id
 
     def _check_known(self, ids: Sequence[str], submissions: Submissions) -> dict[str, str]:
-        """The raters of submissions, which must be of the study."""
         known, people = {one.id: one.participant for one in submissions}, self._people()
         for id_ in ids:
             if id_ not in known:
@@ -453,7 +451,6 @@ class ProlificRecruiter:
         return {id_: people[known[id_]].rater if known[id_] in people else "" for id_ in ids}
 
     def _drafted(self, name: str) -> PlatformStudy | None:
-        """The study with this internal name, where there is one."""
         known = next((id_ for id_, internal in self.client.studies() if internal == name), None)
         return self.client.study(known) if known else None
 
@@ -494,11 +491,9 @@ def recruiter(service: StudyService) -> ProlificRecruiter:
 
 
 def _next(key: str) -> str:
-    """The key of the attempt after this one."""
     name, _, number = key.rpartition("#")
     return f"{name}#{int(number) + 1}" if name and number.isdecimal() else f"{key}#2"
 
 
 def _total(key: str) -> int:
-    """The number of places that the key of a top-up names."""
     return int(key.partition("#")[0].rpartition(":")[2])

@@ -268,7 +268,6 @@ def prolific_client(**options: Any) -> ProlificClient:
 
 
 def _refusal(response: httpx.Response) -> InputError:
-    """Why Prolific refused a call, in a sentence."""
     if response.status_code == 401:
         return InputError("Prolific does not accept the token", remedy="create one at app.prolific.com, Settings")
     if response.status_code == 429:

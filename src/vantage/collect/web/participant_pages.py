@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from vantage.collect import drafts
 from vantage.collect.entry import platform
 from vantage.collect.languages import sentence
-from vantage.collect.submissions import page_number
+from vantage.collect.submissions import page_of
 from vantage.collect.views import CompletionPath, Participant, Step, StepKind
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
 from vantage.collect.web.visit import PageError, Redirect, Visit
@@ -69,7 +69,7 @@ def same_page(visit: Visit, participant: Participant, place: str) -> FormToken:
 def keep_draft(visit: Visit, participant: Participant, token: FormToken) -> float | None:
     """Keeps the form that was sent as a draft, and the reservation; the seconds until that expires."""
     item = token.page.startswith("item/")
-    place, view = (drafts.item_place(page_number(token.view)), token.view) if item else (token.page, "")
+    place, view = (drafts.item_place(page_of(token.view)[0]), token.view) if item else (token.page, "")
     fields = {name: values for name, values in visit.form.items() if name != "form_token"}
     return visit.site.participants.save_draft(participant, place, fields, token=view)
 
@@ -125,7 +125,6 @@ def _visitor(visit: Visit, params: Mapping[str, str]) -> Response:
 
 
 def _departure(visit: Visit, step: Step) -> Response:
-    """The end for somebody of whom nothing is stored."""
     return _end(visit, step.kind, visit.site.participants.departure(step))
 
 
@@ -244,7 +243,6 @@ def end(visit: Visit) -> Response:
 
 
 def _end(visit: Visit, kind: str, completion: CompletionPath, message: str = "", **shown: Any) -> Response:
-    """The page of an end, or the study's own message."""
     return visit.render(
         "end.html",
         kind=kind,

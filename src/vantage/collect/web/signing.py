@@ -120,7 +120,6 @@ class StudySigner:
         return list(content[:-1])
 
     def _verify(self, text: str, salt: str) -> tuple[Any, ...]:
-        """The content of a signed text; empty where it is forged."""
         try:
             content = self._cookies.loads(text, salt=salt)
         except BadData:

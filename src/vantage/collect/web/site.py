@@ -120,7 +120,6 @@ class Site:
         way: Presentation = PLAIN,
         language: Language = ENGLISH,
     ) -> Markup:
-        """The guidelines, the questions' meanings and the worked examples, for some conditions and questions."""
         # A random order says nothing here, where answers stand by themselves.
         way = way.having(order="") if way.order == "random" else way
         shown = [

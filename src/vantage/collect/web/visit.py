@@ -254,7 +254,6 @@ def fields(body: bytes, kind: str) -> dict[str, list[str]]:
 
 
 def _line(error: BaseException) -> str:
-    """An error with its location, on one line."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -263,5 +262,4 @@ def _line(error: BaseException) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text on one line of the log, whatever was sent."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:500]

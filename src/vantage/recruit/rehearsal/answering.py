@@ -243,7 +243,6 @@ class RehearsalAnswers:
         return float(shown if shown != taken else rng.choice(codes))
 
     def _meant(self, form: StudyForm, question: Question, guest: Guest, rng: np.random.Generator) -> float:
-        """The answer of a person as they see the item, in the codes of the question."""
         model = self.models[question.id]
         answer = float(model.coded(self._latent(form, question, guest, rng)))
         if len(model.codes):
@@ -252,7 +251,6 @@ class RehearsalAnswers:
         return low + float(ndtr(answer)) * (high - low)
 
     def _latent(self, form: StudyForm, question: Question, guest: Guest, rng: np.random.Generator) -> Floats:
-        """What a person thinks of an item, before it is cut into options."""
         model = self.models[question.id]
         options = len(model.codes) if model.unordered else 1
         of_item = self._effect(f"item:{form.item}:{question.id}", options)

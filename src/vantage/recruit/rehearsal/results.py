@@ -187,7 +187,6 @@ _ENDS: Final = ("finished", "ended early", "declined", "returned", "vanished", "
 
 
 def _stuck(walkers: list[Walker]) -> pl.DataFrame:
-    """Pages at which people gave up, with how many passed them."""
     at = Counter(walker.stuck_at for walker in walkers if walker.stuck_at)
     passed = Counter(name for walker in walkers for name in walker.passed)
     why = {walker.stuck_at: walker.why for walker in walkers if walker.stuck_at}
@@ -232,7 +231,6 @@ def _checks(study: AnnotationStudy, flags: list[tuple[Guest, RaterRow | None]]) 
 
 
 def _reliability(service: StudyService) -> pl.DataFrame:
-    """Alpha of each question and condition, as the dashboard shows it."""
     shown = service.researchers.reliability()
     rows = shown.filter(pl.col("measure") == "alpha") if len(shown) else shown.clear()
     per_item = (pl.col("judgments") / pl.col("items")).fill_nan(None).round().cast(pl.Int64).alias("per_item")

@@ -139,7 +139,6 @@ class Walker:
         self.outcome = ends.get(step.kind, "ended early")
 
     def _time_for(self, form: StudyForm) -> float:
-        """Seconds that this person takes for a page."""
         required = [one.kind == "text" or any(q.rationale == "required" for q in one.questions) for one in form.fields]
         typed = 12 / TYPING * sum(required)
         chance = float(np.exp(self._rng.normal(0, 0.3)))
