@@ -264,11 +264,9 @@ class Adapting:
 class _State:
     now: Sequence[Distributions]
     soon: Sequence[Distributions]
-    """With the ratings that are on their way."""
     open: NDArray[np.bool_]
     gain: Floats
     free: NDArray[np.bool_]
-    """Items with fewer ratings than the most."""
     turns: set[tuple[int, int]]
 
 

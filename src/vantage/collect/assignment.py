@@ -151,16 +151,9 @@ def lock_arms(connection: Connection) -> dict[int, dict[str, Any]]:
     return {row["arm"]: dict(row) for row in rows.mappings()}
 
 
-def choose_set(state: Mapping[int, Mapping[str, Any]], sets: Sequence[int], rng: Random) -> int:
-    """The set of questions with most work left; ties are broken at random."""
-    return max(sets, key=lambda one: (left([a for a in state.values() if a["question_set"] == one]), rng.random()))
-
-
-def choose_arm(state: Mapping[int, Mapping[str, Any]], question_set: int, rng: Random) -> int:
-    """The condition with most work left; ties are broken at random."""
-    candidates = [arm for arm in state.values() if arm["question_set"] == question_set]
-    chosen: int = max(candidates, key=lambda arm: (left([arm]), rng.random()))["arm"]
-    return chosen
+def most_left(state: Mapping[int, Mapping[str, Any]], choices: Mapping[int, Sequence[int]], rng: Random) -> int:
+    """The choice whose arms have most work left; ties are broken at random."""
+    return max(choices, key=lambda one: (left([state[arm] for arm in choices[one]]), rng.random()))
 
 
 def left(some: Sequence[Mapping[str, Any]]) -> float:

@@ -21,7 +21,6 @@ from vantage.collect.tables import METADATA, read_setting, record, require_curre
 from vantage.errors import InputError
 
 ROWS: Final = 2000
-"""Rows copied at a time."""
 KEPT: Final = (private.secrets_table, private.identities, private.recruiting)
 """The private tables of a backup; sessions are not worth keeping."""
 

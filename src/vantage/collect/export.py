@@ -64,7 +64,6 @@ class Collected:
     judgments: pl.DataFrame
     checks: pl.DataFrame
     people: pl.DataFrame
-    """One row per participant."""
 
 
 def collected(connection: Connection, study: AnnotationStudy) -> Collected:

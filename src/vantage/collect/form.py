@@ -52,12 +52,10 @@ class FormField:
     low: float | None = None
     high: float | None = None
     longest: int = 0
-    """Most characters of a text, or of a reason."""
     required: bool = True
     questions: tuple[Question, ...] = ()
     """The question of an instrument, or those about the options that may apply together."""
     way: Presentation = PLAIN
-    """How the question is put."""
     right: Mapping[str, tuple[Any, ...]] | None = None
     """Answers that are right, as the page offers them, by question (or under the field's own name)."""
     tests: Tests = ""
@@ -75,7 +73,6 @@ class StudyForm:
     place: str
     """Where it is: the kind of the step, and which of several. A form that is sent twice answers no later page."""
     name: str
-    """What page it is, in words."""
     reads: str
     """What there is to read, without the labels of fields."""
     send: Callable[[Given, float], Step]
@@ -84,7 +81,6 @@ class StudyForm:
     item: str = ""
     """What is judged, as text."""
     record: Mapping[str, Any] = field(default_factory=dict)
-    """What is judged, by the fields of the item."""
     admits: Callable[[Given], bool] | None = None
     """Whether answers let somebody go on, where a rule decides."""
     shows: Any = None

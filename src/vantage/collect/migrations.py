@@ -34,7 +34,6 @@ def _to_6(op: Operations) -> None:
 
 
 STEPS: Final[Mapping[int, Callable[[Operations], None]]] = {5: _to_5, 6: _to_6}
-"""The step that leads to each version."""
 
 
 def upgrade(connection: sa.Connection, version: int, to: int) -> None:

@@ -49,7 +49,6 @@ from vantage.collect.withdrawal import anonymous, erase, receipt
 PATIENCE: Final = 3.0
 """Seconds that a withdrawal waits for the last remains to be removed."""
 CACHED: Final = 100_000
-"""How many participants are cached at most."""
 PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
 
 _RECORD = select(items.c.record).where(items.c.item == bindparam("item"))
@@ -358,7 +357,7 @@ class ParticipantService(ParticipantPlaces):
         """Reserves more work for a participant who has finished and may do more (`Step.more`)."""
 
         def job(connection: Connection, person: Row[Any]) -> None:
-            if not self._may_do_more(person):
+            if not self._may_do_more(connection, person):
                 raise Refused(sentence("There is no more work for you in this study. Thank you!"), "conflict")
             block = self.study.block(person.question_set)
             if not self._batches.begin(connection, person, block, time.time()):

@@ -23,7 +23,6 @@ from vantage.collect.tables import change, pages, participants, record
 from vantage.collect.views import Participant, Refused, Step, StepKind
 
 IN_PROGRESS: Final = ("consent", "screener", "traits", "guidelines", "training", "quiz", "working", "debriefing")
-"""The stages of participants who have not left yet."""
 _BY_NUMBER = select(participants).where(participants.c.number == bindparam("number"))
 _LOCKED = _BY_NUMBER.with_for_update()
 
@@ -91,8 +90,8 @@ class ParticipantPlaces:
         adaptive = self.study.plan.adaptive
         if adaptive is None or not adaptive.balance or not self._reserved(person):
             return True
-        block, again = self.study.block(person.question_set), self._row(connection, person.number)
-        return self._batches.begin_again(connection, again, block, time.time())
+        again = self._row(connection, person.number)
+        return self._batches.begin_again(connection, again, self.study.block(person.question_set), time.time())
 
     def _admitted(self, connection: Connection, person: Row[Any], traits: Mapping[str, Any]) -> bool:
         return assignment.take_quotas(connection, self.study.plan.quotas, person.number, traits)
@@ -248,7 +247,7 @@ class ParticipantPlaces:
             step = Step.in_batch(person.pages, person.answered)
             return replace(step, left=left, seconds_left=ends, share=self._share(person))
         if stage == "finished":
-            return Step("finished", more=self._may_do_more(person) and self._has_more(connection, person))
+            return Step("finished", more=self._may_do_more(connection, person))
         if stage == "quiz":
             phase = self._phase(person)
             assert isinstance(phase, Quiz)  # noqa: S101
@@ -257,15 +256,11 @@ class ParticipantPlaces:
         share = self._share(person) if stage in IN_PROGRESS else 0.0
         return Step(cast("StepKind", stage), message=place_of(person).state.get("message", ""), left=left, share=share)
 
-    def _may_do_more(self, person: Row[Any]) -> bool:
-        return bool(
-            person.stage == "finished"
-            and person.verdict != "excluded"
-            and person.batch < self.study.plan.batch.per_participant
-        )
-
-    def _has_more(self, connection: Connection, person: Row[Any]) -> bool:
-        """Whether there are items that this participant has not seen, and any work at all."""
+    def _may_do_more(self, connection: Connection, person: Row[Any]) -> bool:
+        """Whether a participant who has finished may go on, and there are items that they have not seen."""
+        most = self.study.plan.batch.per_participant
+        if person.stage != "finished" or person.verdict == "excluded" or person.batch >= most:
+            return False
         own = select(func.count()).where(pages.c.participant == person.number, pages.c.kind == "item")
         seen: int = connection.execute(own).scalar_one()
         return seen < self._batches.arms[0].pool and self._batches.work_left(connection, time.time())

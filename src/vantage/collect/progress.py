@@ -22,7 +22,6 @@ RECENT: Final = 5000
 """Number of latest submissions that median times are computed from."""
 HOUR: Final = 3600
 COLUMNS: Final = 48
-"""Most columns of a chart over time."""
 LOG: Final[dict[str, Any]] = {"at": pl.Datetime("ms"), "event": pl.String, "rater": pl.String, "detail": pl.String}
 
 

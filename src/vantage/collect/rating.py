@@ -30,7 +30,6 @@ from vantage.runs.rating import carried_out
 from vantage.runs.store import RunStore
 
 HERE: Final = "about-you"
-"""The only item of a questionnaire that is put to a persona."""
 
 
 def flow_plan(study: AnnotationStudy, raters: Sequence[ChatRater]) -> RunPlan:

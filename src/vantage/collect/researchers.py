@@ -22,7 +22,7 @@ from vantage.collect.database import StudyDatabase
 from vantage.collect.export import RESEARCHER
 from vantage.collect.outgoing import webhook_states
 from vantage.collect.private import password_hash, password_matches, pseudonym
-from vantage.collect.quality import RULE, broken_rules, decide
+from vantage.collect.quality import RULE, decide, facts
 from vantage.collect.study_setup import stored_items
 from vantage.collect.tables import acting, invitations, pages, participants, record, reviews, submissions
 from vantage.collect.views import (
@@ -149,8 +149,8 @@ class ResearcherService:
             counts = select(pages.c.participant, answered, func.count())
             counts = counts.where(pages.c.position > 0, pages.c.state != "lapsed").group_by(pages.c.participant)
             shown = {who: (done, every) for who, done, every in self.database.read(lambda c: c.execute(counts).all())}
-            broken = self.database.read(lambda c: broken_rules(c, self.study))
-            return quality.rater_rows(self.study, self._collected(now=now), shown, self.database.key, broken)
+            known = self.database.read(lambda c: facts(c, self.study))
+            return quality.rater_rows(self.study, self._collected(now=now), shown, self.database.key, known)
 
         return self._fresh("raters", compute, now=now)
 

@@ -40,7 +40,6 @@ class AnnotationStudy:
     """
 
     plan: StudyDocument
-    """The file, as it was written."""
     instruments: Mapping[str, Instrument]
     """The study's own instrument under the empty name, those of blocks by `blocks.instrument_key`, and translations of
     the study's own under `@` and their language."""

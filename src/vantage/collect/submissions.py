@@ -88,13 +88,11 @@ class Submission:
     participant: int
     page: int
     group: int
-    """The set of questions."""
     position: int
     token: str
     answers: str
     seconds: float | None
     evidence: str | None = None
-    """Counts of how it was typed, as stored."""
 
 
 def page_of(token: str) -> tuple[int, int]:

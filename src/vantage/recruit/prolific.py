@@ -47,7 +47,6 @@ Category = Literal[
     "UNSUPP_DEVICE",
     "OTHER",
 ]
-"""Prolific's categories of rejections."""
 TAKEN: Final = ("RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
 """Statuses of submissions that hold one of the study's places."""
 
@@ -71,7 +70,6 @@ class PlatformStudy:
     id: str
     status: str
     shown: Mapping[str, Any] = field(repr=False)
-    """All fields, as they were received."""
 
     @property
     def places(self) -> int:

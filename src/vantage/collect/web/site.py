@@ -80,7 +80,8 @@ class Site:
         """A page as HTML."""
         study = self.study.in_language(language.code)
         written = {"study": study.language, "instrument": study.instrument.language}
-        texts = {f"{name}_text": written_in(code) for name, code in written.items()}
+        # The letters of a text decide its direction.
+        texts = {f"{name}_text": Markup(' lang="{}" dir="auto"').format(code) for name, code in written.items()}
         return templates(language).get_template(template).render(self.shared | texts, **values)
 
     def item_lang(self, language: Language) -> str:
@@ -179,11 +180,6 @@ def answer_text(question: Question, answer: float | str) -> str:
         return next((o.label for o in question.scale.opt_outs if o.status == answer), answer)
     label = next((o.label for o in question.scale.options if o.code == answer), "")
     return f"{signed(answer, question.scale)} {label}".strip()
-
-
-def written_in(code: str) -> Markup:
-    """The attributes of text in some language, whose direction its letters decide."""
-    return Markup(' lang="{}" dir="auto"').format(code)
 
 
 @lru_cache

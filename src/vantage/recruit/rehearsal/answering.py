@@ -103,7 +103,6 @@ def crowd(people: int, seed: int, mix: Mapping[str, float] | None = None) -> lis
 ITEM: Final = 0.4
 """The share of items in the latent variance of answers, unless a pilot says otherwise."""
 RATER: Final = 0.1
-"""The share of raters."""
 OPTS_OUT: Final = 0.02
 """How often a careful person chooses an opt-out."""
 SCREENED: Final = 1000

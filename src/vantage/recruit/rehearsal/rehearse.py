@@ -80,7 +80,6 @@ CODES: Final = {
     "full_code": "FULL",
 }
 Advance = Callable[[int, int], None]
-"""Called with how many people have come and are done."""
 
 
 def rehearse(

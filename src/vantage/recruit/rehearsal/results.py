@@ -23,7 +23,6 @@ from vantage.recruit.rehearsal.walker import READING, Walker
 FEE: Final = 1 / 3
 """What Prolific takes beside what it pays out."""
 VAT: Final = 0.2
-"""The tax on its fee."""
 
 VIEWS: Final = {
     "summary": View(
@@ -76,7 +75,6 @@ VIEWS: Final = {
     ),
     "stuck": View("Pages that people could not pass", columns={"why": Column("what the page said")}),
 }
-"""How each table is shown."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,6 @@ class Rehearsal:
 
     study: str
     summary: pl.DataFrame
-    """One row."""
     outcomes: pl.DataFrame
     reliability: pl.DataFrame
     checks: pl.DataFrame

@@ -35,7 +35,6 @@ class Walker:
     answers: RehearsalAnswers
     people: ParticipantService
     params: Mapping[str, str]
-    """The parameters of the link that the platform sends them to."""
     submission: str
     half_way: int
     """After how many forms those leave who leave half-way."""
@@ -44,7 +43,6 @@ class Walker:
     code: str = ""
     seconds: float = 0.0
     sent: int = 0
-    """Forms sent."""
     came_back: bool | None = None
     """Whether somebody who changed the device could continue."""
     passed: list[str] = field(default_factory=list)
