@@ -18,6 +18,7 @@ from tests.collect.conftest import OpenService
 from tests.collect.people import begun, careless, honest, ratings, study, walked, work
 from vantage import Corpus
 from vantage.collect import quality
+from vantage.collect.document import RaterFact
 from vantage.collect.export import merged, write
 from vantage.collect.tables import reviews
 from vantage.collect.views import QuestionAnswer, RaterRow, Refused
@@ -106,8 +107,8 @@ def test_the_careless_stand_first_with_reasons(open_service: OpenService, tmp_pa
 def test_only_a_larger_share_of_failed_checks_than_the_threshold_is_flagged(tmp_path: Path) -> None:
     plan = study(tmp_path, attention={"per_batch": 2, "threshold": 0.25})
     for failed, flags in ((1, []), (2, ["failed 2 of 4 attention checks"])):
-        assert quality._failures(plan, {("attention", False): failed, ("attention", True): 4 - failed}) == flags
-    assert quality._failures(plan, {("attention", True): 4}) == quality._failures(plan, {}) == []
+        assert quality._failures(plan, {"failed attention": RaterFact(failed / 4, 4)}) == flags
+    assert quality._failures(plan, {"failed attention": RaterFact(0.0, 4)}) == quality._failures(plan, {}) == []
 
 
 def test_an_excluded_rater_is_replaced_marked_and_may_be_reopened(
