@@ -12,6 +12,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -49,6 +50,12 @@ class PoTranslations(gettext.NullTranslations):
                 self._forms[parts["msgid"]] = forms
         expression = _PLURAL.search(self._forms.get("", [""])[0])
         self._form_of = gettext.c2py(expression[1] if expression else "n != 1")
+
+    def with_texts(self, texts: Mapping[str, str]) -> PoTranslations:
+        """The catalogue with further texts, which come before its own."""
+        made = copy(self)
+        made._forms = self._forms | {text: [said] for text, said in texts.items() if said}
+        return made
 
     def gettext(self, message: str) -> str:
         """The translation of a sentence, or the sentence itself."""
@@ -89,7 +96,7 @@ class Language:
     """
 
     code: str
-    catalogue: gettext.NullTranslations
+    catalogue: PoTranslations
 
     @property
     def name(self) -> str:
@@ -116,25 +123,13 @@ class Language:
         return text.translate({ord(","): example[1], ord("."): example[-2]})
 
 
-class _WithTexts(gettext.NullTranslations):
-    """A catalogue with further texts before its own."""
-
-    def __init__(self, catalogue: gettext.NullTranslations, texts: Mapping[str, str]) -> None:
-        super().__init__()
-        self.add_fallback(catalogue)
-        self._texts = texts
-
-    def gettext(self, message: str) -> str:
-        return self._texts.get(message) or super().gettext(message)
-
-
 def with_texts(language: Language, texts: Mapping[str, str]) -> Language:
     """A language that also says the texts of a study file.
 
     >>> with_texts(language("de"), {"Your job?": "Ihr Beruf?"}).say("Your job?")
     'Ihr Beruf?'
     """
-    return Language(language.code, _WithTexts(language.catalogue, texts)) if texts else language
+    return Language(language.code, language.catalogue.with_texts(texts)) if texts else language
 
 
 def sentence(template: str, /, **values: float | str) -> Sentence:
@@ -147,7 +142,7 @@ def _filled(language: Language, template: str, values: Mapping[str, float | str]
     return template % shown if shown else template
 
 
-ENGLISH: Final = Language("en", gettext.NullTranslations())
+ENGLISH: Final = Language("en", PoTranslations(""))
 
 
 @lru_cache(maxsize=1)

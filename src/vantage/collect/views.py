@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from vantage.errors import VantageError
 from vantage.instruments import Instrument, Question
@@ -37,6 +37,9 @@ questionnaire), `guidelines`, `training`, `quiz`, `item` (with a position; a blo
 every page of the block is answered and can still be changed. `finished` comes last. `full`: no work is left for this
 participant. `paused`: the researcher has paused the study.
 """
+
+ENDS: Final = ("finished", "declined", "screened_out", "withdrawn", "full", "paused")
+"""The steps that end a visit."""
 
 Verdict = Literal["pending", "approved", "excluded"]
 """The researcher's decision about a rater."""

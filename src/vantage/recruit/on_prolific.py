@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import median
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 from vantage.collect.service import StudyService
 from vantage.errors import InputError, nearest
@@ -72,7 +73,14 @@ class ProlificRecruiter:
             fields = study_fields(self.service.study, name, minutes, max(open_batches(self.service), 1))
             self.ledger.note("create", name, "intent", detail=fields)
             # A call that was cut off may have created it.
-            made = self._drafted(name) or self._created(fields, name)
+            made = self._drafted(name)
+            if made is None:
+                try:
+                    made = self.client.create_study(fields)
+                except UncertainCall as why:
+                    if (made := self._drafted(name)) is None:
+                        problem = "Prolific has a fault, and no study was created"
+                        raise InputError(problem, remedy="try again later") from why
             currency = self.client.cost(made.id, projected=True).currency
             if currency and currency != self.offer.currency:
                 self.client.delete_study(made.id)
@@ -311,7 +319,7 @@ class ProlificRecruiter:
                 if middle := len(group) // 2:
                     waiting = [group[:middle], group[middle:], *waiting]
                 else:
-                    self.ledger.note_all([self._entry(act, group[0], "failed", {"why": str(why)})])
+                    self.ledger.note_all([self._entry(act, group[0], "failed", why=str(why))])
                     refused[group[0].submission] = str(why)
         return refused
 
@@ -323,11 +331,11 @@ class ProlificRecruiter:
         return {}
 
     def _reject(self, request: PaymentRequest, group: Sequence[PaymentLine]) -> dict[str, str]:
-        category = next(one for one in CATEGORIES if one == request.category)
-        detail = {"reason": request.reason, "as": request.category}
         for line in group:
-            self.ledger.note_all([self._entry("reject", line, "intent", detail)])
-            self.client.reject(line.submission, category, request.reason.strip())
+            self.ledger.note_all(
+                [self._entry("reject", line, "intent", reason=request.reason, category=request.category)]
+            )
+            self.client.reject(line.submission, cast("Category", request.category), request.reason.strip())
         return {}
 
     def _pay_bonuses(self, group: Sequence[PaymentLine]) -> dict[str, str]:
@@ -342,10 +350,10 @@ class ProlificRecruiter:
             return dict.fromkeys(amounts, str(why))
         paying, given_up = [], []
         for line in group:
-            detail = {"had": had[line.submission][line.amount], "payment": payment}
-            paying.append(self._entry("bonus", line, "paying", detail))
+            before = had[line.submission][line.amount]
+            paying.append(self._entry("bonus", line, "paying", had=before, payment=payment))
             if line.replaces:
-                given_up.append(self._entry("bonus", line, "failed", {"by": "researcher"}, line.replaces))
+                given_up.append(self._entry("bonus", replace(line, key=line.replaces), "failed", by="researcher"))
         if not self.ledger.note_all([*given_up, *paying]):
             # Another process was quicker with one of them: none is ours yet, and what is left is set up anew.
             left = [line for line in group if not self.ledger.has(line.key, "paying")]
@@ -454,28 +462,9 @@ class ProlificRecruiter:
         known = next((id_ for id_, internal in self.client.studies() if internal == name), None)
         return self.client.study(known) if known else None
 
-    def _created(self, fields: Mapping[str, Any], name: str) -> PlatformStudy:
-        try:
-            return self.client.create_study(fields)
-        except UncertainCall:
-            if (made := self._drafted(name)) is None:
-                raise InputError("Prolific has a fault, and no study was created", remedy="try again later") from None
-            return made
-
-    def _entry(
-        self, act: Act, line: PaymentLine, state: State, detail: Mapping[str, Any] | None = None, key: str = ""
-    ) -> RecruitmentEntry:
-        return RecruitmentEntry(
-            time.time(),
-            act,
-            key or line.key,
-            state,
-            self._require_study(),
-            line.submission,
-            line.amount,
-            self.offer.currency,
-            dict(detail or {}),
-        )
+    def _entry(self, act: Act, line: PaymentLine, state: State, **detail: Any) -> RecruitmentEntry:
+        about = (self._require_study(), line.submission, line.amount, self.offer.currency)
+        return RecruitmentEntry(time.time(), act, line.key, state, *about, detail)
 
 
 def recruiter(service: StudyService) -> ProlificRecruiter:

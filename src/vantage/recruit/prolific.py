@@ -272,6 +272,8 @@ def _refusal(response: httpx.Response) -> InputError:
         return InputError("Prolific asks to wait before the next call", remedy="try again in a few minutes")
     if response.status_code >= 500:
         return InputError(f"Prolific has a fault (status {response.status_code})", remedy="try again later")
+    if response.status_code == 404:
+        return Missing("Prolific does not know this study or submission", remedy="check its id on the website")
     try:
         answer = response.json()
         answer = answer.get("error", answer)
@@ -279,12 +281,12 @@ def _refusal(response: httpx.Response) -> InputError:
     except (ValueError, AttributeError):
         detail = response.text[:200]
     if isinstance(detail, Mapping):
-        parts = {name: what if isinstance(what, list) else [what] for name, what in detail.items()}
-        detail = "; ".join(f"{name}: {' '.join(map(str, what))}" for name, what in parts.items())
-    elif isinstance(detail, list):
-        detail = " ".join(map(str, detail))
-    if response.status_code == 404:
-        return Missing("Prolific does not know this study or submission", remedy="check its id on the website")
+        detail = [
+            f"{name}: {what}"
+            for name, whats in detail.items()
+            for what in (whats if isinstance(whats, list) else [whats])
+        ]
+    detail = "; ".join(map(str, detail)) if isinstance(detail, list) else detail
     return RefusedCall(f"Prolific refused this ({response.status_code}: {str(detail).rstrip('.')})")
 
 

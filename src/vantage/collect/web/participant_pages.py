@@ -18,14 +18,11 @@ from vantage.collect import drafts
 from vantage.collect.entry import platform
 from vantage.collect.languages import sentence
 from vantage.collect.submissions import page_of
-from vantage.collect.views import CompletionPath, Participant, Step, StepKind
+from vantage.collect.views import ENDS, CompletionPath, Participant, Step, StepKind
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
 from vantage.collect.web.visit import PageError, Redirect, Visit
 
 VISITOR_COOKIE: Final = "vantage-visitor"
-IN_PROGRESS: Final[tuple[StepKind, ...]] = (
-    *("consent", "screener", "traits", "guidelines", "training", "quiz", "item", "review", "debriefing"),
-)
 
 
 def path(step: Step) -> str:
@@ -36,7 +33,7 @@ def path(step: Step) -> str:
     """
     if step.kind == "item":
         return f"/item/{step.position}"
-    return f"/{step.kind}" if step.kind in IN_PROGRESS else "/end"
+    return "/end" if step.kind in ENDS else f"/{step.kind}"
 
 
 def require_step(visit: Visit, *kinds: StepKind) -> tuple[Participant, Step]:
@@ -226,7 +223,7 @@ def end(visit: Visit) -> Response:
     """The last page: why the study ends here, with the code or the link back to the platform."""
     participant = visit.require_participant()
     step = visit.site.participants.step(participant)
-    if step.kind in IN_PROGRESS:
+    if step.kind not in ENDS:
         raise Redirect(path(step))
     kind = "deleted" if visit.site.deletes else "kept"
     kind = "lapsed" if step.lapsed else step.kind if step.kind != "withdrawn" else kind

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -104,11 +104,11 @@ def results(
     overview = service.researchers.overview()
     wanted, answered = (sum(getattr(arm, name) for arm in overview.arms) for name in ("wanted", "answered"))
     open_seats = sum(arm.free + arm.reserved for arm in overview.arms)
-    everyone: list[tuple[Any, ...]] = [
+    came = [
         (one.guest.number, one.guest.kind, one.outcome, one.code, one.seconds / 60, one.came_back) for one in walkers
     ]
-    everyone += [(guest.number, guest.kind, "no place", "", None, None) for guest in unneeded]
-    everybody = pl.DataFrame(everyone, schema=_PEOPLE, orient="row", infer_schema_length=None).sort("person")
+    others = [(guest.number, guest.kind, "no place", "", None, None) for guest in unneeded]
+    everybody = pl.DataFrame([*came, *others], schema=_PEOPLE, orient="row", infer_schema_length=None).sort("person")
     finished = everybody.filter(outcome="finished")
     times = finished["minutes"].to_numpy() if len(finished) else np.array([np.nan])
     verdict = "Everything that was wanted was collected."
@@ -187,12 +187,9 @@ def _stuck(walkers: list[Walker]) -> pl.DataFrame:
     at = Counter(walker.stuck_at for walker in walkers if walker.stuck_at)
     passed = Counter(name for walker in walkers for name in walker.passed)
     why = {walker.stuck_at: walker.why for walker in walkers if walker.stuck_at}
-    rows = [
-        {"page": name, "stuck": number, "passed": passed[name], "nobody": not passed[name], "why": why[name]}
-        for name, number in at.most_common()
-    ]
+    rows = [(name, number, passed[name], not passed[name], why[name]) for name, number in at.most_common()]
     schema = {"page": pl.String, "stuck": pl.Int64, "passed": pl.Int64, "nobody": pl.Boolean, "why": pl.String}
-    return pl.DataFrame(rows, schema=schema)
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _checks(study: AnnotationStudy, flags: list[tuple[Guest, RaterRow | None]]) -> pl.DataFrame:

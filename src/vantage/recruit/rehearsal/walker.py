@@ -10,7 +10,7 @@ import numpy as np
 
 from vantage.collect.form import StudyForm, consent_form, form_of
 from vantage.collect.participants import ParticipantService
-from vantage.collect.views import InvalidAnswers, Participant, Refused, Step
+from vantage.collect.views import ENDS, InvalidAnswers, Participant, Refused, Step
 from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers
 
 Outcome = Literal["at work", "finished", "ended early", "declined", "returned", "vanished", "stuck", "failed"]
@@ -24,7 +24,6 @@ TRIES: Final = 3
 """How often somebody tries to pass a page before they give up."""
 AWAY: Final = 20 * 60.0
 """Seconds after which somebody comes back who changes the device."""
-ENDS: Final = ("finished", "declined", "screened_out", "withdrawn", "full", "paused")
 
 
 @dataclass
