@@ -21,7 +21,7 @@ from vantage.collect import quality
 from vantage.collect.document import RaterFact
 from vantage.collect.export import merged, write
 from vantage.collect.tables import reviews
-from vantage.collect.views import QuestionAnswer, RaterRow, Refused
+from vantage.collect.views import Participant, QuestionAnswer, RaterRow, Refused
 from vantage.errors import InputError
 from vantage.measures import alpha
 
@@ -312,3 +312,38 @@ def test_the_dashboard_and_the_exported_corpus_give_the_same_alpha(open_service:
     assert measured["estimate"].to_list() == pytest.approx(shown["estimate"].to_list())
     assert measured["estimate"].to_list() != pytest.approx(before)
     assert measured["left_out"].struct.field("excluded").to_list() == [8, 8]
+
+
+def test_whoever_is_excluded_stops_there_and_leaves_a_place_in_the_quota(
+    open_service: OpenService, tmp_path: Path
+) -> None:
+    trait = {"id": "gender", "ask": "Gender?", "options": ["man", "woman"], "required": True}
+    flow = ["consent", {"questionnaire": {"questions": [trait]}}, {"block": {"id": "only", "batch": 4}}]
+    platform = {"via": "prolific", "completion_code": "DONE", "screen_out_code": "OUT", "failed_check_code": "FAILED"}
+    plan = study(tmp_path, flow=flow, quotas={"gender": {"man": 1}}, recruitment=platform)
+    service = open_service(plan)
+
+    def arrived(name: str) -> tuple[Participant, str]:
+        person = service.participants.enter({"PROLIFIC_PID": name, "SESSION_ID": name})
+        service.participants.give_consent(person, agreed=True)
+        return person, service.participants.give_traits(person, {"gender": "man"}).kind
+
+    ann, step = arrived("ann")
+    assert step == "item"
+    assert arrived("bob")[1] == "full"
+    (rater,) = [one for one in service.researchers.platform_ids().iter_rows(named=True) if one["platform_id"] == "ann"]
+    service.researchers.review_rater(rater["rater"], "excluded", "no")
+    assert service.participants.step(ann).kind == "screened_out"
+    assert service.participants.completion(ann).code == "FAILED"
+    assert arrived("cem")[1] == "item"
+
+
+def test_whoever_was_excluded_gets_no_more_work(open_service: OpenService, tmp_path: Path) -> None:
+    service = open_service(study(tmp_path, batch={"size": 4, "per_participant": 2}))
+    person, _ = walked(service)
+    assert service.participants.step(person).more
+    (row,) = service.researchers.raters()
+    service.researchers.review_rater(row.rater, "excluded", "no")
+    assert not service.participants.step(person).more
+    with pytest.raises(Refused, match="no more work"):
+        service.participants.another_batch(person)
