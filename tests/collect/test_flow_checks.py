@@ -83,7 +83,7 @@ def test_a_whole_flow_is_read(tmp_path: Path) -> None:
         ("sample: 10", "ids: [nope]", "the corpus has no item 'nope'"),
         ("sample: 10", "where: {colour: red}", "the items have no column 'colour'"),
         ("sample: 10", "where: {text: red}", "no items are left to judge"),
-        ("distance: 4", "distance: 5", "line 23, .*distance: at most 4 pages can lie between"),
+        ("distance: 4", "distance: 5", "line 23, .*distance: at most 4 pages can come between"),
         ("same_as: before", "same_as: befor", "unknown earlier block 'befor'; did you mean 'before'"),
         ("id: after", "id: before", "duplicate block 'before'"),
         ("condition: fancy", "condition: fanci", "unknown condition 'fanci'; did you mean 'fancy'"),

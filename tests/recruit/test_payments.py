@@ -322,7 +322,7 @@ def test_an_interrupted_bonus_is_not_paid_with_the_next(monkeypatch: pytest.Monk
 def test_nobody_is_rejected_while_their_approval_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     here = PaymentWorld(monkeypatch)
     here.command(ACTS["approve"], 2)  # killed before the call
-    with pytest.raises(InputError, match="The approval of ann was begun and is not confirmed yet"):
+    with pytest.raises(InputError, match="The approval of ann has started and is not confirmed yet"):
         here.command(reject("ann"))
     here.look()
     assert here.command(reject("ann")) is not None

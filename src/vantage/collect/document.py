@@ -199,7 +199,7 @@ HookEvent = Literal["entered", "consented", "screened_out", "finished", "withdra
 
 
 class WebhookPart(DocumentPart):
-    """An address of another program that is told what happens, signed, with pseudonyms and without answers."""
+    """An address that receives the study's events, signed, with pseudonyms and without answers."""
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$")]
     """Where events are sent to."""
@@ -281,7 +281,7 @@ class StudyDocument(DocumentPart):
     """What happens to the answers of participants who withdraw; the consent should say the same."""
     recruitment: RecruitmentPart = RecruitmentPart()
     webhooks: tuple[WebhookPart, ...] = ()
-    """Addresses of other programs that are told what happens."""
+    """Addresses that receive the study's events."""
     database: str = ""
     """A database address; by default a SQLite file in the corpus folder."""
 

@@ -248,9 +248,9 @@ class FlowChecks(StudyChecks):
                 sizes[block.id] = min(whole, block.selection.sample or whole)
                 most = pages - ends[block.repeats] + whole - 1
                 if block.selection.sample is not None and block.selection.sample > whole:
-                    self.note((*at, "sample"), f"participants judge {whole} items in '{block.repeats}', not so many")
+                    self.note((*at, "sample"), f"participants judge only {whole} items in '{block.repeats}'")
                 if whole and block.selection.distance > most:
-                    problem = f"at most {most} pages can lie between an item of '{block.repeats}' and its return"
+                    problem = f"at most {most} pages can come between an item of '{block.repeats}' and its repetition"
                     self.note((*at, "distance"), problem)
             else:
                 try:

@@ -217,7 +217,7 @@ class ResearcherService:
         return [Invitation(row.token, row.note, pseudonym(key, "invitation", row.token) in used) for row in rows]
 
     def webhooks(self) -> list[WebhookState]:
-        """The addresses that are told what happens, and what waits for them."""
+        """The addresses that receive events, and what waits for them."""
         return self.database.read(lambda c: webhook_states(c, self.study.plan.webhooks))
 
     def corpus(self) -> Corpus:

@@ -1,7 +1,7 @@
 """A study's database holds the study itself: its file, its instruments and its items as they were at the start.
 
-Whoever opens it runs the study from there. Files that are edited later, and instruments that another version of Vantage
-words differently, change nothing unless `revisions` says so.
+A study always runs from its database. Files that are edited later, and instruments that another version of Vantage
+words differently, change nothing unless they are applied as a revision (see `revisions`).
 """
 
 from __future__ import annotations

@@ -344,7 +344,7 @@ class ItemLine:
 
 @dataclass(frozen=True, slots=True)
 class WebhookState:
-    """An address that is told what happens, and how far."""
+    """An address that receives events, and how far it has got."""
 
     url: str
     events: tuple[str, ...]

@@ -79,7 +79,7 @@ class ProlificRecruiter:
                     made = self.client.create_study(fields)
                 except UncertainCall as why:
                     if (made := self._drafted(name)) is None:
-                        problem = "Prolific has a fault, and no study was created"
+                        problem = "Prolific answered with an error, and no study was created"
                         raise InputError(problem, remedy="try again later") from why
             currency = self.client.cost(made.id, projected=True).currency
             if currency and currency != self.offer.currency:
@@ -283,7 +283,7 @@ class ProlificRecruiter:
                 raise InputError(problem, remedy="reject those that await review")
             if id_ in paying:
                 raise InputError(
-                    f"The approval of {id_} was begun and is not confirmed yet",
+                    f"The approval of {id_} has started and is not confirmed yet",
                     remedy="wait until Prolific shows it, or cancel it",
                 )
         keys = self.ledger.attempts([f"reject:{id_}" for id_ in request.amounts])

@@ -271,7 +271,7 @@ def _refusal(response: httpx.Response) -> InputError:
     if response.status_code == 429:
         return InputError("Prolific asks to wait before the next call", remedy="try again in a few minutes")
     if response.status_code >= 500:
-        return InputError(f"Prolific has a fault (status {response.status_code})", remedy="try again later")
+        return InputError(f"Prolific answered with an error (status {response.status_code})", remedy="try again later")
     if response.status_code == 404:
         return Missing("Prolific does not know this study or submission", remedy="check its id on the website")
     try:

@@ -1,4 +1,4 @@
-"""Visitors from a platform: whether they are whom their link names, and a new link for those who lost theirs."""
+"""Visitors from a platform: whether a link is really theirs, and new links for those who lost one."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ VAT: Final = 0.2
 
 VIEWS: Final = {
     "summary": View(
-        "What the study will be",
+        "Forecast",
         columns={
             "median_minutes": Column("minutes (median)", digits=1),
             "slow_minutes": Column("minutes (90 %)", digits=1),
@@ -46,7 +46,7 @@ VIEWS: Final = {
         ),
     ),
     "outcomes": View(
-        "How people ended, by kind",
+        "Outcomes by kind of person",
         columns={"minutes": Column("minutes (median)", digits=1), "behaviour": Column("how they behave")},
     ),
     "reliability": View(
