@@ -12,8 +12,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from typing import Final, Literal
@@ -51,12 +50,6 @@ class PoTranslations(gettext.NullTranslations):
         expression = _PLURAL.search(self._forms.get("", [""])[0])
         self._form_of = gettext.c2py(expression[1] if expression else "n != 1")
 
-    def with_texts(self, texts: Mapping[str, str]) -> PoTranslations:
-        """The catalogue with further texts, which come before its own."""
-        made = copy(self)
-        made._forms = self._forms | {text: [said] for text, said in texts.items() if said}
-        return made
-
     def gettext(self, message: str) -> str:
         """The translation of a sentence, or the sentence itself."""
         return self._forms.get(message, [message])[0]
@@ -65,6 +58,10 @@ class PoTranslations(gettext.NullTranslations):
         """The translation of a sentence with a number, in the form that the number needs."""
         forms = self._forms.get(msgid1)
         return forms[self._form_of(n)] if forms else super().ngettext(msgid1, msgid2, n)
+
+
+ABOUT: Final = ("", "English", "1,234.5")
+"""Entries that describe a catalogue, and are no translations: an answer "English" stays "English" in every language."""
 
 
 class Sentence(str):
@@ -93,10 +90,14 @@ class Language:
     ('de', 'Deutsch', '1.234,5')
     >>> german.say(sentence("Please answer this question."))
     'Bitte beantworten Sie diese Frage.'
+    >>> Language("de", german.catalogue, {"Your job?": "Ihr Beruf?"}).say("Your job?")
+    'Ihr Beruf?'
     """
 
     code: str
     catalogue: PoTranslations
+    texts: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    """Texts of a study file with their translations."""
 
     @property
     def name(self) -> str:
@@ -113,7 +114,9 @@ class Language:
         """A sentence in this language; text that has no translation stays as it is."""
         if isinstance(text, Sentence):
             return _filled(self, self.catalogue.gettext(text.template), text.values)
-        return self.catalogue.gettext(text) if text else text
+        if own := self.texts.get(text):
+            return own
+        return text if text in ABOUT else self.catalogue.gettext(text)
 
     def number(self, value: float | str) -> str:
         """A number, or text with a decimal point, with the signs of this language."""
@@ -121,15 +124,6 @@ class Language:
         example = self.catalogue.gettext("1,234.5")
         text = value if isinstance(value, str) else f"{value:,.15g}"
         return text.translate({ord(","): example[1], ord("."): example[-2]})
-
-
-def with_texts(language: Language, texts: Mapping[str, str]) -> Language:
-    """A language that also says the texts of a study file.
-
-    >>> with_texts(language("de"), {"Your job?": "Ihr Beruf?"}).say("Your job?")
-    'Ihr Beruf?'
-    """
-    return Language(language.code, language.catalogue.with_texts(texts)) if texts else language
 
 
 def sentence(template: str, /, **values: float | str) -> Sentence:

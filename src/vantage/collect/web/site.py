@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vantage.collect.answers import LONGEST
-from vantage.collect.languages import ENGLISH, Language, language, reading_direction, with_texts
+from vantage.collect.languages import ENGLISH, Language, language, reading_direction
 from vantage.collect.phases import Guidelines
 from vantage.collect.web.forms import QuestionCache, layout, signed
 from vantage.collect.web.item_view import panels, prose
@@ -69,7 +69,7 @@ class Site:
         }
         translations = self.study.plan.translations
         texts = {code: translations[code].texts if code in translations else {} for code in self.study.languages}
-        self.languages = {code: with_texts(language(code), own) for code, own in texts.items()}
+        self.languages = {code: replace(language(code), texts=own) for code, own in texts.items()}
         self.question_cache, self.practice_cache = lru_cache(self._question_cache), lru_cache(self._question_cache)
         corpus_language = self.study.corpus.about.language
         known = re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", corpus_language)
