@@ -277,8 +277,13 @@ def withdraw(visit: Visit) -> Response:
     participant = visit.require_participant()
     if visit.site.participants.step(participant).kind == "withdrawn":
         raise Redirect("/end")
-    form, heading = visit.site.signer.sign_form(participant.id, "withdraw"), sentence("Stop and withdraw?")
-    return visit.render("withdraw.html", heading=visit.language.say(heading), deletes=visit.site.deletes, form=form)
+    return visit.render(
+        "withdraw.html",
+        heading=visit.language.say(sentence("Stop and withdraw?")),
+        deletes=visit.site.deletes,
+        form=visit.site.signer.sign_form(participant.id, "withdraw"),
+        may_withdraw=False,
+    )
 
 
 def confirm_withdrawal(visit: Visit) -> Response:
