@@ -6,9 +6,11 @@ import zipfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from threading import Event
 from typing import Any
+from zipfile import ZipFile
 
 import polars as pl
 import pytest
@@ -347,3 +349,16 @@ def test_whoever_was_excluded_gets_no_more_work(open_service: OpenService, tmp_p
     assert not service.participants.step(person).more
     with pytest.raises(Refused, match="no more work"):
         service.participants.another_batch(person)
+
+
+def test_a_download_says_where_traits_single_people_out(open_service: OpenService, tmp_path: Path) -> None:
+    service = open_service(study(tmp_path, traits=[{"id": "work", "ask": "Work?", "kind": "text"}]))
+    for work_ in ("baker", "judge"):
+        person = service.participants.enter({})
+        service.participants.give_consent(person, agreed=True)
+        service.participants.give_traits(person, {"work": work_})
+        service.participants.confirm(person)
+        work(service, person)
+    with ZipFile(BytesIO(service.researchers.export_zip())) as packed:
+        about = packed.read("mine/corpus.yaml").decode()
+    assert "2 of 2 raters share their traits with fewer than 5 people" in about

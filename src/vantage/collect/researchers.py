@@ -37,6 +37,7 @@ from vantage.collect.views import (
     WebhookState,
 )
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import guard
 from vantage.errors import InputError, nearest
 
 T = TypeVar("T")
@@ -237,9 +238,9 @@ class ResearcherService:
         return export.platform_table(self._collected(now=True).people, self.database.private.identities())
 
     def export_zip(self) -> bytes:
-        """The exported corpus folder and the checks as one zip file, for download."""
+        """The exported corpus folder and the checks as one zip file, whose notes say if traits single people out."""
         self.note_export("zip")
-        return export.zipped(self.corpus(), self.checks(), self.study.id)
+        return export.zipped(guard(self.corpus(), allow_unique=True), self.checks(), self.study.id)
 
     def note_export(self, what: str) -> None:
         """Records that data left the database."""
