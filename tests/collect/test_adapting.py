@@ -195,7 +195,7 @@ def test_what_cannot_be_met_is_refused(tmp_path: Path) -> None:
 def test_the_rule_of_a_running_study_stays(tmp_path: Path, open_service: OpenService) -> None:
     begun(open_service(kinds(tmp_path, raters=RULE)))
     open_service(kinds(tmp_path, raters={**RULE, "max": 20}), revision="more").close()
-    with pytest.raises(InputError, match="only 'max' may change"):
+    with pytest.raises(InputError, match="Only 'max' of an adaptive 'raters' may change"):
         open_service(kinds(tmp_path, raters={**RULE, "min": 4, "max": 20}), revision="more")
     with pytest.raises(InputError, match="cannot become adaptive"):
         open_service(kinds(tmp_path, raters=3), revision="fewer")

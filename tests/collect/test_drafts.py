@@ -13,7 +13,7 @@ from tests.collect.people import begun, honest, study, work
 from vantage.collect import assignment, drafts
 from vantage.collect import tables as t
 from vantage.collect.service import StudyService
-from vantage.collect.submissions import page_number
+from vantage.collect.submissions import page_of
 from vantage.collect.views import Participant, Refused
 
 
@@ -35,7 +35,7 @@ def let_pass(service: StudyService, person: Participant, seconds: float) -> None
 
 def save(service: StudyService, person: Participant, position: int, **fields: list[str]) -> float | None:
     page = service.participants.page(person, position)
-    place = drafts.item_place(page_number(page.token))
+    place = drafts.item_place(page_of(page.token)[0])
     return service.participants.save_draft(person, place, fields, token=page.token)
 
 
@@ -50,7 +50,7 @@ def test_a_draft_comes_back_until_the_page_is_sent(service: StudyService) -> Non
     people.submit(person, 1, honest(page), token=page.token)
     assert people.page(person, 1).draft == {}
     # One that was on its way when the page was sent comes too late.
-    place = drafts.item_place(page_number(page.token))
+    place = drafts.item_place(page_of(page.token)[0])
     assert people.save_draft(person, place, {"a0": ["1"]}, token=page.token) == pytest.approx(600)
     assert people.page(person, 1).draft == {}
     # What is changed on a page that was sent before is a draft again.
@@ -95,7 +95,7 @@ def test_an_expired_reservation_is_not_brought_back_silently(service: StudyServi
     page = people.page(ann, 1)
     let_pass(service, ann, 601)
     service.database.write(lambda c: assignment.sweep(c, time.time()))
-    place = drafts.item_place(page_number(page.token))
+    place = drafts.item_place(page_of(page.token)[0])
     assert people.save_draft(ann, place, {"a0": ["3"]}) == 0
     for _ in range(2):
         work(service, begun(service))

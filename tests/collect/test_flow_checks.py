@@ -15,6 +15,7 @@ from tests.collect.test_study import written
 from vantage import Corpus
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
+from vantage.collect.study_setup import opened_study
 from vantage.collect.views import QuestionAnswer
 from vantage.errors import Problems
 
@@ -82,7 +83,7 @@ def test_a_whole_flow_is_read(tmp_path: Path) -> None:
         ("sample: 10", "ids: [nope]", "the corpus has no item 'nope'"),
         ("sample: 10", "where: {colour: red}", "the items have no column 'colour'"),
         ("sample: 10", "where: {text: red}", "no items are left to judge"),
-        ("distance: 4", "distance: 5", "line 23, .*distance: at most 4 pages can lie between"),
+        ("distance: 4", "distance: 5", "line 23, .*distance: at most 4 pages can come between"),
         ("same_as: before", "same_as: befor", "unknown earlier block 'befor'; did you mean 'before'"),
         ("id: after", "id: before", "duplicate block 'before'"),
         ("condition: fancy", "condition: fanci", "unknown condition 'fanci'; did you mean 'fancy'"),
@@ -174,4 +175,58 @@ def test_an_instrument_in_another_language_or_with_another_scale(tmp_path: Path)
     other["scales"]["scale-1"] = {"level": "ordinal", "from": 1, "to": 7}
     (tmp_path / "other.yaml").write_text(yaml.safe_dump({**other, "checks": []}), "utf-8")
     with pytest.raises(Problems, match="question 'warm' has another scale in 'mine'"):
+        AnnotationStudy.load(file)
+
+
+SEVERAL = """
+id: two-corpora
+title: Two kinds of texts
+corpus: {posts: corpus, replies: replies}
+instrument: mine.yaml
+flow:
+  - consent
+  - block: {id: posts, items: {where: {corpus: posts}}, raters: 1, batch: 12}
+  - block: {id: replies, instrument: irony, items: {where: {corpus: replies}}, raters: 1, batch: 1}
+"""
+
+
+def test_several_corpora_share_a_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = written(tmp_path, SEVERAL)
+    known = Corpus.read(tmp_path / "corpus")
+    replies = pl.DataFrame({"item": ["r1"], "post": ["Rain again."], "reply": ["Lovely."]})
+    Corpus(replies, known.raters, known.judgments, known.instruments).write(tmp_path / "replies")
+    study = AnnotationStudy.load(file)
+    assert study.corpus.items["corpus"].to_list() == ["posts"] * 12 + ["replies"]
+    assert [block.rows(study.corpus, ()) for block in study.blocks] == [list(range(12)), [12]]
+    with closing(StudyService(study)) as service:
+        person = begun(service)
+        while (step := service.participants.step(person)).kind != "finished":
+            if step.kind == "review":
+                service.participants.finish(person)
+            elif step.kind == "guidelines":
+                service.participants.confirm(person)
+            else:
+                page = service.participants.page(person, step.position)
+                given = {question.id: QuestionAnswer(1.0) for question in page.questions}
+                service.participants.submit(person, step.position, given, token=page.token)
+    # From here on the study runs from its database, which is beside the first corpus.
+    assert (tmp_path / "corpus" / "collect-two-corpora.sqlite").exists()
+    started, problem = opened_study(file)
+    assert (started.folder, problem) == (tmp_path / "two-corpora", "")
+    done = run(capsys, monkeypatch, "collect", "export", "--study", file)
+    assert done.code == 0, done.err
+    exported = Corpus.read(tmp_path / "two-corpora")
+    assert exported.judgments.group_by("item").len().filter(item="r1")["len"].to_list() == [1]
+    assert exported.filter(corpus="posts").judgments["question"].unique().sort().to_list() == ["kind", "warm"]
+    # The corpora themselves have not changed, so that exporting again works.
+    assert Corpus.read(tmp_path / "corpus").items.columns == ["item", "text"]
+    assert run(capsys, monkeypatch, "collect", "export", "--study", file).code == 0
+
+
+def test_what_two_corpora_cannot_share_is_told(tmp_path: Path) -> None:
+    file = written(tmp_path, SEVERAL)
+    Corpus.read(tmp_path / "corpus").write(tmp_path / "replies")
+    with pytest.raises(Problems, match="item 'i000' has two different values"):
         AnnotationStudy.load(file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gettext
 import re
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -111,3 +112,10 @@ def test_the_languages_of_a_study(tmp_path: Path) -> None:
 def test_pages_that_are_never_in_the_language_of_the_questions(tmp_path: Path) -> None:
     with pytest.raises(Problems, match="languages: instrument 'mine' is written in 'en'; offer that, or translate it"):
         study(tmp_path, languages=["de", "fr"])
+
+
+def test_an_answer_that_names_a_language_stays_as_it_is() -> None:
+    hebrew = language("he")
+    assert (hebrew.name, hebrew.say("English"), hebrew.say("1,234.5")) == ("עברית", "English", "1,234.5")
+    named = replace(hebrew, texts={"English": "אנגלית"})
+    assert (named.name, named.say("English")) == ("עברית", "אנגלית")

@@ -6,9 +6,11 @@ import zipfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from threading import Event
 from typing import Any
+from zipfile import ZipFile
 
 import polars as pl
 import pytest
@@ -18,9 +20,10 @@ from tests.collect.conftest import OpenService
 from tests.collect.people import begun, careless, honest, ratings, study, walked, work
 from vantage import Corpus
 from vantage.collect import quality
+from vantage.collect.document import RaterFact
 from vantage.collect.export import merged, write
 from vantage.collect.tables import reviews
-from vantage.collect.views import QuestionAnswer, RaterRow, Refused
+from vantage.collect.views import Participant, QuestionAnswer, RaterRow, Refused
 from vantage.errors import InputError
 from vantage.measures import alpha
 
@@ -106,8 +109,8 @@ def test_the_careless_stand_first_with_reasons(open_service: OpenService, tmp_pa
 def test_only_a_larger_share_of_failed_checks_than_the_threshold_is_flagged(tmp_path: Path) -> None:
     plan = study(tmp_path, attention={"per_batch": 2, "threshold": 0.25})
     for failed, flags in ((1, []), (2, ["failed 2 of 4 attention checks"])):
-        assert quality._failures(plan, {("attention", False): failed, ("attention", True): 4 - failed}) == flags
-    assert quality._failures(plan, {("attention", True): 4}) == quality._failures(plan, {}) == []
+        assert quality._failures(plan, {"failed attention": RaterFact(failed / 4, 4)}) == flags
+    assert quality._failures(plan, {"failed attention": RaterFact(0.0, 4)}) == quality._failures(plan, {}) == []
 
 
 def test_an_excluded_rater_is_replaced_marked_and_may_be_reopened(
@@ -311,3 +314,51 @@ def test_the_dashboard_and_the_exported_corpus_give_the_same_alpha(open_service:
     assert measured["estimate"].to_list() == pytest.approx(shown["estimate"].to_list())
     assert measured["estimate"].to_list() != pytest.approx(before)
     assert measured["left_out"].struct.field("excluded").to_list() == [8, 8]
+
+
+def test_whoever_is_excluded_stops_there_and_leaves_a_place_in_the_quota(
+    open_service: OpenService, tmp_path: Path
+) -> None:
+    trait = {"id": "gender", "ask": "Gender?", "options": ["man", "woman"], "required": True}
+    flow = ["consent", {"questionnaire": {"questions": [trait]}}, {"block": {"id": "only", "batch": 4}}]
+    platform = {"via": "prolific", "completion_code": "DONE", "screen_out_code": "OUT", "failed_check_code": "FAILED"}
+    plan = study(tmp_path, flow=flow, quotas={"gender": {"man": 1}}, recruitment=platform)
+    service = open_service(plan)
+
+    def arrived(name: str) -> tuple[Participant, str]:
+        person = service.participants.enter({"PROLIFIC_PID": name, "SESSION_ID": name})
+        service.participants.give_consent(person, agreed=True)
+        return person, service.participants.give_traits(person, {"gender": "man"}).kind
+
+    ann, step = arrived("ann")
+    assert step == "item"
+    assert arrived("bob")[1] == "full"
+    (rater,) = [one for one in service.researchers.platform_ids().iter_rows(named=True) if one["platform_id"] == "ann"]
+    service.researchers.review_rater(rater["rater"], "excluded", "no")
+    assert service.participants.step(ann).kind == "screened_out"
+    assert service.participants.completion(ann).code == "FAILED"
+    assert arrived("cem")[1] == "item"
+
+
+def test_whoever_was_excluded_gets_no_more_work(open_service: OpenService, tmp_path: Path) -> None:
+    service = open_service(study(tmp_path, batch={"size": 4, "per_participant": 2}))
+    person, _ = walked(service)
+    assert service.participants.step(person).more
+    (row,) = service.researchers.raters()
+    service.researchers.review_rater(row.rater, "excluded", "no")
+    assert not service.participants.step(person).more
+    with pytest.raises(Refused, match="no more work"):
+        service.participants.another_batch(person)
+
+
+def test_a_download_says_where_traits_single_people_out(open_service: OpenService, tmp_path: Path) -> None:
+    service = open_service(study(tmp_path, traits=[{"id": "work", "ask": "Work?", "kind": "text"}]))
+    for work_ in ("baker", "judge"):
+        person = service.participants.enter({})
+        service.participants.give_consent(person, agreed=True)
+        service.participants.give_traits(person, {"work": work_})
+        service.participants.confirm(person)
+        work(service, person)
+    with ZipFile(BytesIO(service.researchers.export_zip())) as packed:
+        about = packed.read("mine/corpus.yaml").decode()
+    assert "2 of 2 raters share their traits with fewer than 5 people" in about

@@ -199,6 +199,17 @@ def test_a_researcher_decides_beside_the_rules(tmp_path: Path, open_service: Ope
     assert row.decided.startswith("decided by a researcher")
 
 
+def test_a_rule_does_not_overrule_a_researcher(tmp_path: Path, open_service: OpenService) -> None:
+    rules = [{"exclude": "failed attention > 0.5"}]
+    service = open_service(study(tmp_path, attention={"per_batch": 2}, rules=rules))
+    person = begun(service)
+    work(service, person, careless)
+    (row,) = service.researchers.raters()
+    service.researchers.review_rater(row.rater, "approved", "we spoke")
+    service.participants.finish(person)
+    assert [one.verdict for one in service.researchers.raters()] == ["approved"]
+
+
 def test_rules_are_written_before_the_study_starts(tmp_path: Path, open_service: OpenService) -> None:
     begun(open_service(study(tmp_path, rules=[{"exclude": "seconds < 1"}])))
     with pytest.raises(InputError, match=r"'rules\.0\.exclude' can no longer be changed"):

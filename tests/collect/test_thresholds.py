@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from vantage.collect import copied_reasons, drafts
+from vantage.collect import copied_reasons, drafts, quality
+from vantage.collect.document import RaterFact, Rule
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, StudySigner
 
 NOW = 1_800_000_000.0
@@ -81,3 +82,30 @@ def test_a_draft_is_kept_up_to_its_largest_size(monkeypatch: pytest.MonkeyPatch,
     frame = len('{"a": [""]}')
     drafts.store(connection, 1, "item/1", {"a": ["x" * (drafts.LARGEST - frame + beyond)]})
     assert len(kept) == 1 - beyond
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "of", "broken"),
+    [
+        ("failed gold > 0.5", 0.5, 2, False),
+        ("failed gold > 0.5", 0.51, 2, True),
+        ("seconds < 2", 2.0, 5, False),
+        ("seconds < 2", 1.99, 5, True),
+        ("longest run > 30 after 40", 31.0, 39, False),
+        ("longest run > 30 after 40", 31.0, 40, True),
+    ],
+)
+def test_a_rule_is_broken_beyond_its_limit(rule: str, value: float, of: int, broken: bool) -> None:
+    parsed = Rule.parse(rule)
+    assert parsed.breaks({parsed.fact: RaterFact(value, of)}) == broken
+    assert not parsed.breaks({})
+
+
+@pytest.mark.parametrize(("alike", "flags"), [(1, []), (2, ["2 of 2 reasons nearly copy those of bob"])])
+def test_two_reasons_of_another_person_that_are_alike_make_a_flag(alike: int, flags: list[str]) -> None:
+    texts = ["one two three four five six seven eight nine", "ten one two six seven eight nine four five"]
+    others = [*texts[:alike], *["nothing in it is like what anybody else has written here"] * (2 - alike)]
+    rows = [(f"i{n}", "q", who, text) for who, own in (("ann", texts), ("bob", others)) for n, text in enumerate(own)]
+    judgments = pl.DataFrame(rows, schema=["item", "question", "rater", "rationale"], orient="row")
+    known: Any = SimpleNamespace(model_reasons=copied_reasons.GivenReasons(judgments.clear()))
+    assert quality._copied(known, judgments)["ann"] == flags

@@ -118,10 +118,10 @@ def test_people_answer_in_their_language_and_tables_keep_it(tmp_path: Path) -> N
     [
         ("language: de", "language: en", "name the translation by its own language"),
         ("{code: 0, label: dagegen}", "{code: 2, label: dagegen}", "question 'side' has other answers"),
-        ("marks: text}", "marks: place}", "'marks' of question 'side-words' is not as in 'orders'"),
-        ("  - {name: place, title: Ort}\n", "", "its fields are not those of 'orders'"),
-        ("not_mentioned:", "not_said:", "its questions are not those of 'orders'"),
-        ("[{code: 1, label: Arbeit}, {code: 2,", "[{code: 2, label: Arbeit}, {code: 1,", "its questions are not those"),
+        ("marks: text}", "marks: place}", "question 'side-words' has another 'marks' than in 'orders'"),
+        ("  - {name: place, title: Ort}\n", "", "its fields must be those of 'orders'"),
+        ("not_mentioned:", "not_said:", "its questions must be those of 'orders'"),
+        ("[{code: 1, label: Arbeit}, {code: 2,", "[{code: 2, label: Arbeit}, {code: 1,", "its questions must be those"),
     ],
 )
 def test_translations_that_are_not_equivalent_are_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:

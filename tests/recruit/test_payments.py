@@ -31,7 +31,7 @@ from vantage.recruit import on_prolific
 from vantage.recruit.base import Paid, PaymentRequest, cents
 from vantage.recruit.ledger import RecruitmentEntry, RecruitmentLedger, State
 from vantage.recruit.on_prolific import ProlificRecruiter
-from vantage.recruit.people import Person
+from vantage.recruit.people import Person, failed_checks
 from vantage.recruit.prolific import ProlificClient
 
 NAMES = ("ann", "bob", "cem")
@@ -322,7 +322,7 @@ def test_an_interrupted_bonus_is_not_paid_with_the_next(monkeypatch: pytest.Monk
 def test_nobody_is_rejected_while_their_approval_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     here = PaymentWorld(monkeypatch)
     here.command(ACTS["approve"], 2)  # killed before the call
-    with pytest.raises(InputError, match="The approval of ann was begun and is not confirmed yet"):
+    with pytest.raises(InputError, match="The approval of ann has started and is not confirmed yet"):
         here.command(reject("ann"))
     here.look()
     assert here.command(reject("ann")) is not None
@@ -478,3 +478,30 @@ def test_what_is_sent_again_gives_up_the_first_attempt_and_nothing_else(monkeypa
         "bonus:x:bob#2": ["paying", "done"],
     }
     assert here.fake.paid == [("ann", 50), ("bob", 70)]
+
+
+def test_places_that_are_taken_are_not_paid_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = PaymentWorld(monkeypatch)
+    here.fake.studies["s"]["status"] = "PAUSED"  # with four places, three of them taken
+    assert here.recruiter.plan(PaymentRequest("publish")).total == 150
+    here.fake.take_back("ann")
+    assert here.recruiter.plan(PaymentRequest("publish")).total == 300
+
+
+def test_who_is_excluded_is_not_excluded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = PaymentWorld(monkeypatch)
+    here.fake.take_back("ann")
+    here.recruiter.poll()
+    assert here.reviews == [("p-ann", "excluded")]
+    here.persons["ann"] = replace(
+        here.persons["ann"], verdict="excluded", why="returned the submission on the platform"
+    )
+    here.recruiter.poll()
+    assert len(here.reviews) == 1
+
+
+def test_only_failed_checks_hold_pay_back() -> None:
+    flags = {"p-ann": ("failed 1 of 2 gold items", "agrees little with others"), "p-bob": ("rule: seconds < 2",)}
+    rows = [SimpleNamespace(rater=rater, flags=own) for rater, own in flags.items()]
+    service: Any = SimpleNamespace(researchers=SimpleNamespace(raters=lambda now: rows if now else []))
+    assert failed_checks(service) == {"p-ann": "failed 1 of 2 gold items"}

@@ -194,7 +194,7 @@ def test_strangers_are_listed(here: World) -> None:
     )
     (proposal,) = here.recruiter.proposals()
     assert (proposal.submission, proposal.rejectable) == ("", False)
-    assert "knows no submission" in proposal.reason
+    assert "has no submission" in proposal.reason
 
 
 def test_somebody_who_returned_and_came_again_takes_part(here: World) -> None:
@@ -311,7 +311,7 @@ def test_approvals_are_ended_where_the_answer_was_lost(here: World) -> None:
     here.opened()
     one = here.finish("ann")
     here.fake.faults += [PlantedFault("/bulk-approve/", 500, after=True)] * 5
-    with pytest.raises(InputError, match="has a fault"):
+    with pytest.raises(InputError, match="answered with an error"):
         here.approve()
     assert here.recruiter.state().submissions == {"APPROVED": 1}
     assert here.approve().before == (one,)

@@ -78,7 +78,7 @@ def test_nobody_is_paid_for_a_submission_of_somebody_else() -> None:
     hers, his = standings([DONE], {"eve": thief}, PLAN, {})
     assert (hers.standing, hers.rater) == ("to review", "")
     assert (his.submission, his.rater, his.standing) == ("", "p-eve", "to review")
-    assert "knows no submission of this person" in his.reason
+    assert "has no submission of this person" in his.reason
     assert not his.rejectable
     gone = {"eve": replace(thief, stage="withdrawn")}
     assert [seen.rater for seen in standings([DONE], gone, PLAN, {})] == [""]

@@ -153,7 +153,6 @@ class Adapting:
         )
 
     def _alpha(self, arm: ArmAllocation, question: Question, answers: Sequence[Answer]) -> AlwaysValid:
-        """Alpha of one question in an arm, with its always-valid interval."""
         given = [
             (row, who, answer[question.id][0])
             for number, row, who, answer in answers
@@ -244,7 +243,6 @@ class Adapting:
             self._last = max(self._last, number)
 
     def _count(self, answer: Answer | None, sign: int) -> None:
-        """Adds an answer to the counts, or takes it away."""
         if answer is None or not self.until.by_item:
             return
         arm, row, _, given = answer
@@ -255,7 +253,6 @@ class Adapting:
                 self._counts[arm, question.id][self._index(arm, row), column] += sign
 
     def _index(self, arm: int, row: int) -> int:
-        """The number of an item among those of an arm."""
         return int(np.searchsorted(self._rows[arm], row))
 
     def _questions(self, arm: int) -> tuple[Question, ...]:
@@ -267,16 +264,13 @@ class Adapting:
 class _State:
     now: Sequence[Distributions]
     soon: Sequence[Distributions]
-    """With the ratings that are on their way."""
     open: NDArray[np.bool_]
     gain: Floats
     free: NDArray[np.bool_]
-    """Items with fewer ratings than the most."""
     turns: set[tuple[int, int]]
 
 
 def _options(question: Question) -> list[Any]:
-    """The answers to a question; to decline is one, too."""
     return [*question.scale.codes, *(opt_out.status for opt_out in question.scale.opt_outs)]
 
 

@@ -18,7 +18,6 @@ from vantage.presentations import PLAIN, Presentation
 from vantage.scales import Scale
 
 LONGEST: Final = 10_000
-"""Most characters of a reason."""
 _SIGNS: Final = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
 _TOKEN: Final = re.compile(rf"[{_SIGNS}]|[^\s{_SIGNS}]+")
 ONCE: Final = sentence("Give each place once; 1 is the first.")

@@ -21,8 +21,7 @@ from math import ceil
 from random import Random
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, bindparam, func, select, update
-from sqlalchemy.engine import Row
+from sqlalchemy import Connection, and_, bindparam, func, or_, select, update
 
 from vantage.collect.tables import arms, pages, participants, quota_places, returned
 
@@ -152,16 +151,9 @@ def lock_arms(connection: Connection) -> dict[int, dict[str, Any]]:
     return {row["arm"]: dict(row) for row in rows.mappings()}
 
 
-def choose_set(state: Mapping[int, Mapping[str, Any]], sets: Sequence[int], rng: Random) -> int:
-    """The set of questions with most work left; ties are broken at random."""
-    return max(sets, key=lambda one: (left([a for a in state.values() if a["question_set"] == one]), rng.random()))
-
-
-def choose_arm(state: Mapping[int, Mapping[str, Any]], question_set: int, rng: Random) -> int:
-    """The condition with most work left; ties are broken at random."""
-    candidates = [arm for arm in state.values() if arm["question_set"] == question_set]
-    chosen: int = max(candidates, key=lambda arm: (left([arm]), rng.random()))["arm"]
-    return chosen
+def most_left(state: Mapping[int, Mapping[str, Any]], choices: Mapping[int, Sequence[int]], rng: Random) -> int:
+    """The choice whose arms have most work left; ties are broken at random."""
+    return max(choices, key=lambda one: (left([state[arm] for arm in choices[one]]), rng.random()))
 
 
 def left(some: Sequence[Mapping[str, Any]]) -> float:
@@ -252,38 +244,31 @@ def _take_returned(
     return reserved
 
 
-def release(connection: Connection, participant: int, states: Sequence[str], *, becomes: str | None = None) -> int:
-    """Returns the seats of a participant's pages in the given states; their number."""
+def release(
+    connection: Connection,
+    participant: int,
+    states: Sequence[str],
+    *,
+    becomes: str | None = None,
+    page: int | None = None,
+) -> int:
+    """Returns the seats of a participant's pages in the given states, or of one page; their number."""
     mine = and_(pages.c.participant == participant, pages.c.state.in_(states), pages.c.kind == "item")
+    mine = mine if page is None else and_(mine, pages.c.id == page)
     own = and_(mine, pages.c.seat.is_not(None))
     state = lock_arms(connection)
-    if becomes is not None:
-        # Items that are judged once more have no seat of their own.
-        connection.execute(update(pages).where(mine, pages.c.occasion > 0).values(state=becomes))
     held = connection.execute(select(pages.c.arm, pages.c.seat, pages.c.row).where(own)).all()
+    # Items that are judged once more have no seat of their own.
+    changed, values = (own, {}) if becomes is None else (or_(own, and_(mine, pages.c.occasion > 0)), {"state": becomes})
+    connection.execute(update(pages).where(changed).values({"seat": None, **values}))
     if not held:
         return 0
-    values: dict[str, Any] = {"seat": None} if becomes is None else {"seat": None, "state": becomes}
-    connection.execute(update(pages).where(own).values(values))
-    _give_back(connection, state, held)
-    return len(held)
-
-
-def release_page(connection: Connection, page: Row[Any]) -> None:
-    """Returns the seat of one page, which lapses."""
-    state = lock_arms(connection)
-    connection.execute(update(pages).where(pages.c.id == page.id).values(seat=None, state="lapsed"))
-    if page.seat is not None:
-        _give_back(connection, state, [page])
-
-
-def _give_back(connection: Connection, state: Mapping[int, Mapping[str, Any]], held: Sequence[Any]) -> None:
-    """Makes seats free for others."""
     connection.execute(returned.insert(), [{"arm": one.arm, "seat": one.seat, "row": one.row} for one in held])
     for number in sorted({one.arm for one in held}):
         # Seats beyond the core are handed out by need (see `adapting`); here they only wait to be reclaimed.
         count = sum(one.arm == number and one.seat < state[number]["seats"] for one in held)
         connection.execute(update(arms).where(arms.c.arm == number).values(returned=arms.c.returned + count))
+    return len(held)
 
 
 def reclaim(connection: Connection, page: int, arm: int, row: int) -> bool:

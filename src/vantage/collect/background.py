@@ -1,4 +1,4 @@
-"""What a served study does beside its pages: jobs that are done again and again, by one process of several."""
+"""Background jobs of a served study, each done periodically by one of its processes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LOG: Final = logging.getLogger("vantage.collect")
 PAUSE: Final = 2.0
 """Seconds between two looks at what is due."""
 LEASE: Final = 60.0
-"""Seconds after which another process takes over, where the one at work has gone."""
+"""Seconds after which another process takes over from one that has died."""
 Job = Callable[[], None]
 
 
 class Background:
-    """A thread that does jobs, each with its seconds between two times, never in a page's way."""
+    """A thread that runs jobs periodically, so that no page waits for them."""
 
     def __init__(self, database: StudyDatabase, jobs: Sequence[tuple[float, Job]]) -> None:
         self.database, self._jobs, self._due = database, jobs, [0.0] * len(jobs)
@@ -31,12 +31,12 @@ class Background:
         self._thread = threading.Thread(target=self._work, name="vantage-background", daemon=True)
 
     def start(self) -> None:
-        """Begins."""
+        """Starts the thread."""
         if self._jobs:
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends after the job at hand."""
+        """Stops after the current job."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join(LEASE)

@@ -21,7 +21,6 @@ from vantage.collect.tables import METADATA, read_setting, record, require_curre
 from vantage.errors import InputError
 
 ROWS: Final = 2000
-"""Rows copied at a time."""
 KEPT: Final = (private.secrets_table, private.identities, private.recruiting)
 """The private tables of a backup; sessions are not worth keeping."""
 
@@ -29,7 +28,7 @@ KEPT: Final = (private.secrets_table, private.identities, private.recruiting)
 def backup(database: StudyDatabase, file: Path) -> Path:
     """Writes the state of one moment to a new file; participants go on in the meantime."""
     if file.exists():
-        raise InputError("This file exists already", file=file, remedy="choose another name")
+        raise InputError("This file already exists", file=file, remedy="choose another name")
     part = file.with_name(f".{file.name}.part")
     part.unlink(missing_ok=True)
     os.close(os.open(part, os.O_CREAT | os.O_RDWR, 0o600))

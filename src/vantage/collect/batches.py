@@ -42,7 +42,8 @@ class Batches:
         chosen: int = person.question_set if again else self._set(connection, state, person, block, rng)
         arm: int | None = person.arm if again else None
         if arm is None and not block.within:
-            arm = assignment.choose_arm(state, chosen, rng) if block.repeats is None else block.arms_of(chosen)[0]
+            own = block.arms_of(chosen)
+            arm = assignment.most_left(state, {one: [one] for one in own}, rng) if block.repeats is None else own[0]
         if block.repeats is None:
             wanted = self._wanted(block, chosen, arm, rng)
             rows = [_seated(one) for one in self._reserve(connection, state, person, wanted)]
@@ -74,7 +75,7 @@ class Batches:
     ) -> int:
         """The set of questions of a participant: the one with most work left, or the same as before."""
         if block.repeats is None:
-            return assignment.choose_set(state, block.sets, rng)
+            return assignment.most_left(state, {one: block.arms_of(one) for one in block.sets}, rng)
         source = next(one for one in self.study.blocks if one.id == block.repeats)
         before = select(func.max(pages.c.question_set)).where(
             pages.c.participant == person.number, pages.c.question_set.in_(source.sets)
@@ -168,7 +169,6 @@ class Batches:
         return self.study.plan.reserve_minutes * 60
 
     def _replace(self, connection: Connection, person: Row[Any], lost: Sequence[Row[Any]]) -> None:
-        """Replaces lost items by new ones, and closes the gaps that remain."""
         wanted: dict[int, int] = {}
         for page in lost:
             wanted[page.arm] = wanted.get(page.arm, 0) + 1

@@ -80,7 +80,6 @@ def decoded(answers: Mapping[str, QuestionAnswer], seen: Shown) -> dict[str, Que
 
 
 MAIN = "main"
-"""The id of the only block of a study without a flow."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,6 @@ class Block:
     raters: int
     double: DoublePart | None
     size: int
-    """Items per batch."""
     fixed: bool
     """Whether items are shown in the order of the corpus."""
     seed: int
@@ -114,7 +112,6 @@ class Block:
     seconds: float | None
     """The time limit of the block."""
     page_seconds: float | None
-    """The time limit of each page."""
     first_set: int
     first_arm: int
 

@@ -199,7 +199,7 @@ HookEvent = Literal["entered", "consented", "screened_out", "finished", "withdra
 
 
 class WebhookPart(DocumentPart):
-    """An address of another program that is told what happens, signed, with pseudonyms and without answers."""
+    """An address that receives the study's events, signed, with pseudonyms and without answers."""
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$")]
     """Where events are sent to."""
@@ -233,8 +233,8 @@ class StudyDocument(DocumentPart):
     """Languages of the pages to choose from; items, questions and this file's texts stay as they are."""
     translations: Annotated[dict[Id, TranslationPart], Field(default_factory=dict)]
     """The study in other languages, by their codes: each participant gets items, questions and pages in one of them."""
-    corpus: Text
-    """The corpus folder, relative to this file."""
+    corpus: Text | Annotated[dict[Id, Text], Field(min_length=1)]
+    """The corpus folder, relative to this file, or several folders by name; then items have a column `corpus`."""
     instrument: Text
     """A bundled instrument (NAME or NAME:FORM), or an instrument file, relative to this file."""
     parameters: Annotated[dict[Id, str], Field(default_factory=dict)]
@@ -281,7 +281,7 @@ class StudyDocument(DocumentPart):
     """What happens to the answers of participants who withdraw; the consent should say the same."""
     recruitment: RecruitmentPart = RecruitmentPart()
     webhooks: tuple[WebhookPart, ...] = ()
-    """Addresses of other programs that are told what happens."""
+    """Addresses that receive the study's events."""
     database: str = ""
     """A database address; by default a SQLite file in the corpus folder."""
 

@@ -16,7 +16,6 @@ from sqlalchemy import Connection, String, bindparam, cast, delete, literal, sel
 from vantage.collect.tables import drafts, pages
 
 Fields = Mapping[str, Sequence[str]]
-"""The inputs of a form with their values."""
 LARGEST: Final = 400_000
 """Most characters of a draft: 24 reasons of maximal length, and more."""
 
@@ -29,7 +28,6 @@ OF_PAGE: Final = (
     .where(drafts.c.participant == pages.c.participant, drafts.c.place == literal(_ITEM) + cast(pages.c.id, String))
     .scalar_subquery()
 )
-"""The draft of a rating page, as a column."""
 
 
 def store(connection: Connection, participant: int, place: str, fields: Fields) -> None:

@@ -23,7 +23,6 @@ COUNTS: Final = {
     "keys": "keys: {}",
     "away": "times away: {}",
 }
-"""What is counted, and how it is shown."""
 MOST: Final = 1_000_000
 
 

@@ -64,7 +64,6 @@ class Collected:
     judgments: pl.DataFrame
     checks: pl.DataFrame
     people: pl.DataFrame
-    """One row per participant."""
 
 
 def collected(connection: Connection, study: AnnotationStudy) -> Collected:
@@ -146,7 +145,6 @@ _PEOPLE: Final[dict[str, Any]] = {
 
 
 def _practised(study: AnnotationStudy, rater: str, state: str) -> Iterator[tuple[Any, ...]]:
-    """The answers to training items."""
     stored = json.loads(state)
     for phase in study.flow.phases:
         if isinstance(phase, TrainingPhase):

@@ -56,7 +56,6 @@ class FlowChecks(StudyChecks):
         self._translations()
 
     def _recruitment(self) -> None:
-        """Checks how participants are recruited and how they leave."""
         recruitment = self.plan.recruitment
         if recruitment.via == "prolific" and not (recruitment.completion_code or recruitment.completion_url):
             self.note(("recruitment",), "Prolific needs a 'completion_code', shown there when you set up the study")
@@ -249,9 +248,9 @@ class FlowChecks(StudyChecks):
                 sizes[block.id] = min(whole, block.selection.sample or whole)
                 most = pages - ends[block.repeats] + whole - 1
                 if block.selection.sample is not None and block.selection.sample > whole:
-                    self.note((*at, "sample"), f"participants judge {whole} items in '{block.repeats}', not so many")
+                    self.note((*at, "sample"), f"participants judge only {whole} items in '{block.repeats}'")
                 if whole and block.selection.distance > most:
-                    problem = f"at most {most} pages can lie between an item of '{block.repeats}' and its return"
+                    problem = f"at most {most} pages can come between an item of '{block.repeats}' and its repetition"
                     self.note((*at, "distance"), problem)
             else:
                 try:
@@ -328,7 +327,6 @@ def training_items(plan: StudyDocument) -> Iterator[tuple[str, Loc]]:
 
 
 def _training(plan: StudyDocument) -> Iterator[tuple[TrainingItemPart, str, Loc]]:
-    """The items to practise on, with the instrument and their place in the file."""
     for index, phase in enumerate(plan.flow):
         if phase.guidelines and phase.guidelines.training:
             for number, part in enumerate(phase.guidelines.training.items):

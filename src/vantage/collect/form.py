@@ -21,7 +21,7 @@ from vantage.collect.flow_document import RangePart
 from vantage.collect.languages import sentence
 from vantage.collect.participants import ParticipantService
 from vantage.collect.phases import Questionnaire, Quiz, TrainingPhase, accepts
-from vantage.collect.submissions import page_number
+from vantage.collect.submissions import page_of
 from vantage.collect.tables import pages
 from vantage.collect.views import InvalidAnswers, Participant, QuestionAnswer, Step
 from vantage.collect.web.item_view import texts
@@ -52,12 +52,10 @@ class FormField:
     low: float | None = None
     high: float | None = None
     longest: int = 0
-    """Most characters of a text, or of a reason."""
     required: bool = True
     questions: tuple[Question, ...] = ()
     """The question of an instrument, or those about the options that may apply together."""
     way: Presentation = PLAIN
-    """How the question is put."""
     right: Mapping[str, tuple[Any, ...]] | None = None
     """Answers that are right, as the page offers them, by question (or under the field's own name)."""
     tests: Tests = ""
@@ -75,7 +73,6 @@ class StudyForm:
     place: str
     """Where it is: the kind of the step, and which of several. A form that is sent twice answers no later page."""
     name: str
-    """What page it is, in words."""
     reads: str
     """What there is to read, without the labels of fields."""
     send: Callable[[Given, float], Step]
@@ -84,7 +81,6 @@ class StudyForm:
     item: str = ""
     """What is judged, as text."""
     record: Mapping[str, Any] = field(default_factory=dict)
-    """What is judged, by the fields of the item."""
     admits: Callable[[Given], bool] | None = None
     """Whether answers let somebody go on, where a rule decides."""
     shows: Any = None
@@ -172,7 +168,7 @@ def _quiz(people: ParticipantService, participant: Participant, phase: Quiz, att
 
 def _item(people: ParticipantService, participant: Participant, step: Step) -> StudyForm:
     page = people.page(participant, step.position)
-    number = page_number(page.token)
+    number, _ = page_of(page.token)
     ways = people.study.shown(page.group, participant.number, number)[1]
 
     def job(connection: Connection) -> tuple[str, str]:
@@ -246,14 +242,12 @@ def _fields(
 
 
 def _right(question: Question, way: Presentation, accept: Sequence[float] | RangePart) -> tuple[float, ...]:
-    """The answers as shown that are right."""
     scale = question.scale
     offered = np.linspace(*scale.ends, STEPS).tolist() if scale.slides else scale.codes
     return tuple(value for value in offered if accepts(accept, way.decoded(question, value)))
 
 
 def _text(record: Mapping[str, Any]) -> str:
-    """The fields of an item as one text."""
     return " ".join(filter(None, texts(record).values()))
 
 

@@ -12,7 +12,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from typing import Final, Literal
@@ -60,6 +60,10 @@ class PoTranslations(gettext.NullTranslations):
         return forms[self._form_of(n)] if forms else super().ngettext(msgid1, msgid2, n)
 
 
+ABOUT: Final = ("", "English", "1,234.5")
+"""Entries that describe a catalogue, and are no translations: an answer "English" stays "English" in every language."""
+
+
 class Sentence(str):
     """An English sentence for participants that remembers its template and values, to be said in other languages.
 
@@ -86,10 +90,14 @@ class Language:
     ('de', 'Deutsch', '1.234,5')
     >>> german.say(sentence("Please answer this question."))
     'Bitte beantworten Sie diese Frage.'
+    >>> Language("de", german.catalogue, {"Your job?": "Ihr Beruf?"}).say("Your job?")
+    'Ihr Beruf?'
     """
 
     code: str
-    catalogue: gettext.NullTranslations
+    catalogue: PoTranslations
+    texts: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    """Texts of a study file with their translations."""
 
     @property
     def name(self) -> str:
@@ -106,7 +114,9 @@ class Language:
         """A sentence in this language; text that has no translation stays as it is."""
         if isinstance(text, Sentence):
             return _filled(self, self.catalogue.gettext(text.template), text.values)
-        return self.catalogue.gettext(text) if text else text
+        if own := self.texts.get(text):
+            return own
+        return text if text in ABOUT else self.catalogue.gettext(text)
 
     def number(self, value: float | str) -> str:
         """A number, or text with a decimal point, with the signs of this language."""
@@ -114,27 +124,6 @@ class Language:
         example = self.catalogue.gettext("1,234.5")
         text = value if isinstance(value, str) else f"{value:,.15g}"
         return text.translate({ord(","): example[1], ord("."): example[-2]})
-
-
-class _WithTexts(gettext.NullTranslations):
-    """A catalogue with further texts before its own."""
-
-    def __init__(self, catalogue: gettext.NullTranslations, texts: Mapping[str, str]) -> None:
-        super().__init__()
-        self.add_fallback(catalogue)
-        self._texts = texts
-
-    def gettext(self, message: str) -> str:
-        return self._texts.get(message) or super().gettext(message)
-
-
-def with_texts(language: Language, texts: Mapping[str, str]) -> Language:
-    """A language that also says the texts of a study file.
-
-    >>> with_texts(language("de"), {"Your job?": "Ihr Beruf?"}).say("Your job?")
-    'Ihr Beruf?'
-    """
-    return Language(language.code, _WithTexts(language.catalogue, texts)) if texts else language
 
 
 def sentence(template: str, /, **values: float | str) -> Sentence:
@@ -147,7 +136,7 @@ def _filled(language: Language, template: str, values: Mapping[str, float | str]
     return template % shown if shown else template
 
 
-ENGLISH: Final = Language("en", gettext.NullTranslations())
+ENGLISH: Final = Language("en", PoTranslations(""))
 
 
 @lru_cache(maxsize=1)

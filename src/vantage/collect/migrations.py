@@ -1,4 +1,4 @@
-"""What each new version of the schema changes in databases of the one before, written with Alembic's operations.
+"""What each version of the schema changes in a database of the one before, written with Alembic's operations.
 
 To change the schema, change `tables`, raise `tables.VERSION`, add the step here, and keep a dump of a database of the
 old version under `tests/collect/schemas`: a test opens each and has Alembic compare the result with `tables`. Steps run
@@ -34,11 +34,10 @@ def _to_6(op: Operations) -> None:
 
 
 STEPS: Final[Mapping[int, Callable[[Operations], None]]] = {5: _to_5, 6: _to_6}
-"""The step that leads to each version."""
 
 
 def upgrade(connection: sa.Connection, version: int, to: int) -> None:
-    """Leads the tables from one version to another."""
+    """Migrates the tables from one version to another."""
     operations = Operations(MigrationContext.configure(connection))
     for number in range(version + 1, to + 1):
         STEPS[number](operations)

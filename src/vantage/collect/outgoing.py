@@ -1,7 +1,7 @@
-"""Outgoing webhooks: what happens in a study, told to other programs; signed, repeated, and never in a page's way.
+"""Outgoing webhooks: a study's events, signed and sent to other programs, with retries and without delaying a page.
 
-The log of events is the queue. In the background, each address is sent what is new since the last event that it took,
-in order, and again later where it does not answer. What is sent says what happened, when, and to which pseudonym: no
+The log of events is the queue. In the background, each address gets the events after the last one it accepted, in
+order; those it does not accept are sent again later. An event says what happened, when, and to which pseudonym: no
 answers, no platform ids.
 """
 
@@ -113,6 +113,5 @@ def _state(connection: Connection, hook: WebhookPart) -> dict[str, Any]:
 
 
 def _due(connection: Connection, hook: WebhookPart, last: int) -> list[Any]:
-    """The next events for an address."""
     query = select(events).where(events.c.id > last, events.c.kind.in_(hook.events))
     return list(connection.execute(query.order_by(events.c.id).limit(TOGETHER)).all())

@@ -18,16 +18,15 @@ from vantage.collect.database import StudyDatabase
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import sentence
 from vantage.collect.phases import Guidelines, Phase, Questionnaire, TaskPhase, TrainingPhase
-from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, move, place_of
+from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, place_of
 from vantage.collect.private import code_of
 from vantage.collect.quality import apply_rules
 from vantage.collect.submissions import (
     OPENED,
     Submission,
     already_saved,
-    group_number,
     item_page,
-    page_number,
+    page_of,
     save,
     show,
 )
@@ -50,7 +49,6 @@ from vantage.collect.withdrawal import anonymous, erase, receipt
 PATIENCE: Final = 3.0
 """Seconds that a withdrawal waits for the last remains to be removed."""
 CACHED: Final = 100_000
-"""How many participants are cached at most."""
 PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
 
 _RECORD = select(items.c.record).where(items.c.item == bindparam("item"))
@@ -168,9 +166,10 @@ class ParticipantService(ParticipantPlaces):
                     break
                 route.remove(first.number)
             if first is None:
-                move(connection, person, "full", **agreement)
+                change(connection, person.number, stage="full", **agreement)
                 return
-            move(connection, person, "consent", route=json.dumps(route), place=0, state="{}", traits=None, **agreement)
+            fresh = {"route": json.dumps(route), "place": 0, "state": "{}", "traits": None}
+            change(connection, person.number, stage="consent", **fresh, **agreement)
             self._advance(connection, self._row(connection, person.number))
 
         step = self._change(participant, job)
@@ -272,7 +271,7 @@ class ParticipantService(ParticipantPlaces):
 
         page = self.database.read(job)
         if page.seconds_left is not None and self.study.block(page.group).page_seconds:
-            self.database.write(lambda c: show(c, page_number(page.token)))
+            self.database.write(lambda c: show(c, page_of(page.token)[0]))
         return page
 
     def submit(
@@ -291,7 +290,7 @@ class ParticipantService(ParticipantPlaces):
         Raises `InvalidAnswers` with a sentence per question, and `Refused` when the batch is final or the item was
         reassigned.
         """
-        page, group = page_number(token), group_number(token)
+        page, group = page_of(token)
         if not any(group in block.sets for block in self.study.blocks):
             raise Refused(sentence("There is no such page."), "unknown")
         questions, ways = self.study.shown(group, participant.number, page)
@@ -332,7 +331,7 @@ class ParticipantService(ParticipantPlaces):
                 if not person.pages or person.answered < person.pages:
                     raise Refused(sentence("Some pages are not answered yet."), "conflict")
                 drafts.drop(connection, person.number)
-                move(connection, person, "working", lease=None, deadline=None)
+                change(connection, person.number, lease=None, deadline=None)
                 record(connection, "finished", person.rater, batch=person.batch)
                 apply_rules(connection, self.study, self._row(connection, participant.number))
                 self._advance(connection, self._row(connection, participant.number))
@@ -358,12 +357,13 @@ class ParticipantService(ParticipantPlaces):
         """Reserves more work for a participant who has finished and may do more (`Step.more`)."""
 
         def job(connection: Connection, person: Row[Any]) -> None:
-            if not self._may_do_more(person):
+            if not self._may_do_more(connection, person):
                 raise Refused(sentence("There is no more work for you in this study. Thank you!"), "conflict")
             block = self.study.block(person.question_set)
             if not self._batches.begin(connection, person, block, time.time()):
                 raise Refused(sentence("All texts have been judged. Thank you!"), "conflict")
-            move(connection, person, "working", finished_at=None, place=self._place_of(person, block))
+            place = self._place_of(person, block)
+            change(connection, person.number, stage="working", finished_at=None, place=place)
 
         return self._change(participant, job)
 
@@ -382,7 +382,7 @@ class ParticipantService(ParticipantPlaces):
                 erase(connection, person)
                 return
             assignment.release(connection, person.number, ["open"], becomes="lapsed")
-            move(connection, person, "withdrawn", lease=None)
+            change(connection, person.number, stage="withdrawn", lease=None)
             record(connection, "withdrawn", person.rater)
 
         step = self._change(participant, job)

@@ -47,12 +47,9 @@ class Accepted:
     move: Move = "next"
     message: str = ""
     traits: Mapping[str, Any] = field(default_factory=dict)
-    """New answers about the participant."""
     state: Mapping[str, Any] | None = None
-    """What the phase stores, if it has changed."""
     attempts: int = 0
     result: Any = None
-    """What the page shows in return."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +243,6 @@ class Branches:
     between: bool
     """Whether a participant takes one branch instead of all."""
     of: tuple[tuple[int, ...], ...]
-    """The numbers of each branch's phases."""
 
     def chosen(self, used: Mapping[tuple[int, ...], int], left: Callable[[int], float], rng: Random) -> list[int]:
         """The numbers of the phases for the next participant.

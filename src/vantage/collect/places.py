@@ -23,7 +23,6 @@ from vantage.collect.tables import change, pages, participants, record
 from vantage.collect.views import Participant, Refused, Step, StepKind
 
 IN_PROGRESS: Final = ("consent", "screener", "traits", "guidelines", "training", "quiz", "working", "debriefing")
-"""The stages of participants who have not left yet."""
 _BY_NUMBER = select(participants).where(participants.c.number == bindparam("number"))
 _LOCKED = _BY_NUMBER.with_for_update()
 
@@ -78,7 +77,7 @@ class ParticipantPlaces:
             elif accepted.traits and not self._admitted(connection, person, traits):
                 self._leave(connection, person, "full", state, **values)
             else:
-                move(connection, person, person.stage, state=json.dumps(state), **values)
+                change(connection, person.number, state=json.dumps(state), **values)
                 if accepted.traits and not self._balanced(connection, person):
                     self._leave(connection, person, "full", {}, place=None, route=None)
                 elif accepted.move == "next":
@@ -91,8 +90,8 @@ class ParticipantPlaces:
         adaptive = self.study.plan.adaptive
         if adaptive is None or not adaptive.balance or not self._reserved(person):
             return True
-        block, again = self.study.block(person.question_set), self._row(connection, person.number)
-        return self._batches.begin_again(connection, again, block, time.time())
+        again = self._row(connection, person.number)
+        return self._batches.begin_again(connection, again, self.study.block(person.question_set), time.time())
 
     def _admitted(self, connection: Connection, person: Row[Any], traits: Mapping[str, Any]) -> bool:
         return assignment.take_quotas(connection, self.study.plan.quotas, person.number, traits)
@@ -105,7 +104,11 @@ class ParticipantPlaces:
         assignment.free_quotas(connection, [person.number])
         if stage == "screened_out":
             record(connection, "screened_out", person.rater, rule=person.stage)
-        move(connection, person, stage, **{"state": json.dumps(state), "lease": None, "deadline": None, **values})
+        change(
+            connection,
+            person.number,
+            **{"stage": stage, "state": json.dumps(state), "lease": None, "deadline": None, **values},
+        )
 
     def _advance(self, connection: Connection, person: Row[Any]) -> None:
         """Moves a participant to the next phase that concerns them, or to the end."""
@@ -120,9 +123,10 @@ class ParticipantPlaces:
                 deadline = now + block.seconds if block.seconds else None
             elif not phase.concerns(place_of(person)):
                 continue
-            move(connection, person, phase.stage, place=place, attempts=0, deadline=deadline)
+            change(connection, person.number, stage=phase.stage, place=place, attempts=0, deadline=deadline)
             return
-        move(connection, person, "finished", place=len(phases), lease=None, deadline=None, finished_at=now)
+        end: dict[str, Any] = {"lease": None, "deadline": None, "finished_at": now}
+        change(connection, person.number, stage="finished", place=len(phases), **end)
 
     def _route(self, connection: Connection, person: Row[Any]) -> list[int]:
         """A route for a new participant, balanced with those of the others who take part."""
@@ -145,7 +149,6 @@ class ParticipantPlaces:
         return self.study.flow.route(used, left, Random(seed))  # noqa: S311 - order, not secrecy
 
     def _task(self, route: Sequence[int]) -> TaskPhase | None:
-        """The first block of a route that does not repeat another."""
         tasks = (self.study.flow.phases[number] for number in route)
         return next((t for t in tasks if isinstance(t, TaskPhase) and t.block.repeats is None), None)
 
@@ -187,7 +190,6 @@ class ParticipantPlaces:
         )
 
     def _place_of(self, person: Row[Any], block: Block) -> int:
-        """The index of a block in the participant's route."""
         phases = enumerate(self._phases(person))
         return next(place for place, phase in phases if isinstance(phase, TaskPhase) and phase.block == block)
 
@@ -201,7 +203,7 @@ class ParticipantPlaces:
         """Ends a block whose time is over, or reserves work again for a participant whose reservation expired."""
         if over(person):
             assignment.release(connection, person.number, ["open"], becomes="lapsed")
-            move(connection, person, "working", lease=None, deadline=None)
+            change(connection, person.number, lease=None, deadline=None)
             self._advance(connection, self._row(connection, person.number))
             return
         if self._admitted(connection, person, place_of(person).traits):
@@ -211,12 +213,11 @@ class ParticipantPlaces:
 
     def _drop(self, connection: Connection, person: Row[Any], number: int) -> None:
         """Takes a page whose time is over out of a participant's batch; its item goes to others."""
-        page = connection.execute(select(pages).where(pages.c.id == number)).one()
-        assignment.release_page(connection, page)
-        self._batches.drop(connection, page)
-        move(connection, person, "working", pages=person.pages - 1)
+        assignment.release(connection, person.number, ["open"], becomes="lapsed", page=number)
+        self._batches.drop(connection, connection.execute(select(pages).where(pages.c.id == number)).one())
+        change(connection, person.number, pages=person.pages - 1)
         if person.pages == 1:
-            move(connection, person, "working", lease=None, deadline=None)
+            change(connection, person.number, lease=None, deadline=None)
             self._advance(connection, self._row(connection, person.number))
 
     def _renew(self, connection: Connection, person: Row[Any]) -> None:
@@ -246,7 +247,7 @@ class ParticipantPlaces:
             step = Step.in_batch(person.pages, person.answered)
             return replace(step, left=left, seconds_left=ends, share=self._share(person))
         if stage == "finished":
-            return Step("finished", more=self._may_do_more(person) and self._has_more(connection, person))
+            return Step("finished", more=self._may_do_more(connection, person))
         if stage == "quiz":
             phase = self._phase(person)
             assert isinstance(phase, Quiz)  # noqa: S101
@@ -255,15 +256,11 @@ class ParticipantPlaces:
         share = self._share(person) if stage in IN_PROGRESS else 0.0
         return Step(cast("StepKind", stage), message=place_of(person).state.get("message", ""), left=left, share=share)
 
-    def _may_do_more(self, person: Row[Any]) -> bool:
-        return bool(
-            person.stage == "finished"
-            and person.verdict != "excluded"
-            and person.batch < self.study.plan.batch.per_participant
-        )
-
-    def _has_more(self, connection: Connection, person: Row[Any]) -> bool:
-        """Whether there are items that this participant has not seen, and any work at all."""
+    def _may_do_more(self, connection: Connection, person: Row[Any]) -> bool:
+        """Whether a participant who has finished may go on, and there are items that they have not seen."""
+        most = self.study.plan.batch.per_participant
+        if person.stage != "finished" or person.verdict == "excluded" or person.batch >= most:
+            return False
         own = select(func.count()).where(pages.c.participant == person.number, pages.c.kind == "item")
         seen: int = connection.execute(own).scalar_one()
         return seen < self._batches.arms[0].pool and self._batches.work_left(connection, time.time())
@@ -278,8 +275,3 @@ def place_of(person: Row[Any]) -> Place:
 def over(person: Row[Any]) -> bool:
     """Whether the time for a participant's block is over."""
     return bool(person.stage == "working" and person.deadline and time.time() > person.deadline + GRACE)
-
-
-def move(connection: Connection, person: Row[Any], stage: str, **values: Any) -> None:
-    """Changes the stage of a participant, and other columns."""
-    change(connection, person.number, stage=stage, **values)

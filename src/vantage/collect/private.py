@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
-from sqlalchemy import Column, Connection, Float, Index, Integer, Text, UniqueConstraint, func, select, true
+from sqlalchemy import Column, Connection, Float, Index, Integer, Text, UniqueConstraint, select, true
 
 from vantage.collect.sql import Job, SqlDatabase
 from vantage.collect.tables import Tables, filled, keep_out_of_statistics, read_setting, write_setting
@@ -145,22 +145,6 @@ class PrivateStore:
         own = sessions.c.id.endswith(f":{researcher}", autoescape=True) if researcher else true()
         self.sql.execute(sessions.delete().where(own), failures.delete())
 
-    def note_failure(self, *who: str, keep: float) -> None:
-        """Notes a wrong password; what is older than `keep` seconds is forgotten."""
-        now = time.time()
-        new = failures.insert().values([{"who": one, "at": now} for one in who])
-        self.sql.execute(failures.delete().where(failures.c.at < now - keep), new)
-
-    def failures(self, who: str, since: float) -> tuple[int, float]:
-        """How many wrong passwords somebody has sent since a time, and when the first of them was."""
-        query = select(func.count(), func.min(failures.c.at)).where(failures.c.who == who, failures.c.at > since)
-        count, first = self.read(lambda c: c.execute(query).one())
-        return count, first or 0.0
-
-    def forgive(self, who: str) -> None:
-        """Forgets the wrong passwords of somebody who knew the right one in the end."""
-        self.sql.execute(failures.delete().where(failures.c.who == who))
-
     def close(self) -> None:
         """Closes the file, where there is one."""
         if self._own is not None:
@@ -177,7 +161,7 @@ def fill_private(connection: Connection, copy: Job[None] | None = None) -> None:
         if copy is not None:
             copy(connection)
         else:
-            write_setting(connection, "secret", new_secret(), secrets_table)
+            write_setting(connection, "secret", secrets.token_hex(32), secrets_table)
 
 
 def key_of(address: str) -> str:
@@ -230,11 +214,6 @@ def _placed(connection: Connection, name: str) -> str:
 LENGTH: Final = 12
 LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """Letters of codes, which are not easily confused."""
-
-
-def new_secret() -> str:
-    """A fresh key, as text."""
-    return secrets.token_hex(32)
 
 
 def derived(secret: str, purpose: str) -> bytes:

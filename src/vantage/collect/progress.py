@@ -22,7 +22,6 @@ RECENT: Final = 5000
 """Number of latest submissions that median times are computed from."""
 HOUR: Final = 3600
 COLUMNS: Final = 48
-"""Most columns of a chart over time."""
 LOG: Final[dict[str, Any]] = {"at": pl.Datetime("ms"), "event": pl.String, "rater": pl.String, "detail": pl.String}
 
 
@@ -207,7 +206,6 @@ def _distribution(
 
 
 def _start(record: dict[str, Any]) -> str:
-    """The start of an item's text, for a list."""
     text = " ".join(next(filter(None, texts(record).values()), "").split())
     return text if len(text) <= 90 else text[:89] + "…"
 

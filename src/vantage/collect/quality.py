@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import groupby
+from operator import itemgetter
 from statistics import median
 from typing import Any, Final
 
@@ -36,6 +37,7 @@ COLUMNS: Final = (
     "options",
 )
 RULE: Final = "rule"
+CHECKS: Final = {"attention": "attention checks", "gold": "gold items"}
 BESIDE_ORDER: Final = ("answers run", "agrees little", "lies ", "uses ")
 """First words of flags that compare answers as numbers, which means nothing on a nominal scale."""
 
@@ -107,44 +109,44 @@ def rater_rows(
     answers: Collected,
     pages: Mapping[int, tuple[int, int]],
     secret: str,
-    broken: Mapping[int, Sequence[str]],
+    known: Mapping[int, Mapping[str, RaterFact]],
 ) -> list[RaterRow]:
     """One row per rater with answers, flagged raters first.
 
-    `pages` is how many pages each has answered, and has in all; `broken` are the rules that each breaks.
+    `pages` is how many pages each has answered, and has in all; `known` is what rules look at.
     """
+    rules = [part.flag for part in study.plan.rules if part.flag]
     copied = _copied(study, answers.judgments)
     profiles, counted = _profiles(study, answers.judgments), included(answers)
     if len(counted) < len(answers.judgments):
         profiles |= _profiles(study, counted)  # those who count are compared with each other
-    checks = _checks(answers.checks)
-    times = dict(answers.judgments.group_by("rater").agg(pl.col("seconds").median()).iter_rows())
     rows = []
     for person in answers.people.iter_rows(named=True):
         rater = person["rater"]
         profile = profiles.get(rater, {})
-        tested = checks.get(rater, {})
+        own = known.get(person["number"], {})
         answered, shown = pages.get(person["number"], (0, 0))
-        if not answered and not tested and person["verdict"] == "pending":
+        if not answered and person["verdict"] == "pending":
             continue
+        (attention_failed, attention_seen), (gold_failed, gold_seen) = (_failed(own, kind) for kind in CHECKS)
         rows.append(
             RaterRow(
                 **{name: person[name] for name in ("rater", "number", "stage", "verdict", "note", "evidence", "rule")},
                 condition="" if person["arm"] is None else study.block_of_arm(person["arm"]).condition(person["arm"]),
                 answered=answered,
                 pages=shown,
-                attention_failed=tested.get(("attention", False), 0),
-                attention_seen=sum(n for (kind, _), n in tested.items() if kind == "attention"),
-                gold_failed=tested.get(("gold", False), 0),
-                gold_seen=sum(n for (kind, _), n in tested.items() if kind == "gold"),
-                seconds=times.get(rater),
+                attention_failed=attention_failed,
+                attention_seen=attention_seen,
+                gold_failed=gold_failed,
+                gold_seen=gold_seen,
+                seconds=own["seconds"].value if "seconds" in own else None,
                 consistency=profile.get("estimate"),
                 agreement=profile.get("agreement"),
                 top_share=profile.get("top_share"),
                 longest_run=profile.get("longest_run"),
                 flags=(
-                    *_failures(study, tested),
-                    *(f"rule: {rule}" for rule in broken.get(person["number"], ())),
+                    *_failures(study, own),
+                    *(f"rule: {rule}" for rule in rules if Rule.parse(rule).breaks(own)),
                     *copied.get(rater, ()),
                     *profile.get("flags", ()),
                 ),
@@ -156,7 +158,6 @@ def rater_rows(
 
 
 def _decided(person: Mapping[str, Any]) -> str:
-    """Who made the latest decision about a participant, and when."""
     if person["at"] is None:
         return ""
     when = datetime.fromtimestamp(person["at"], UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -181,22 +182,17 @@ def _copied(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, list[s
     return flags
 
 
-def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:
-    """Pages of each kind that every rater passed and failed; one wrong answer fails a page."""
-    by_page = checks.group_by("rater", "kind", "check", "batch", "position").agg(pl.col("passed").all())
-    counts: dict[str, dict[tuple[str, bool], int]] = {}
-    for rater, kind, passed, n in by_page.group_by("rater", "kind", "passed").len().iter_rows():
-        counts.setdefault(rater, {})[kind, passed] = n
-    return counts
+def _failed(known: Mapping[str, RaterFact], kind: str) -> tuple[int, int]:
+    """How many checks of a kind a rater failed, of how many."""
+    fact = known.get(f"failed {kind}", RaterFact(0.0, 0))
+    return round(fact.value * fact.of), fact.of
 
 
-def _failures(study: AnnotationStudy, tested: Mapping[tuple[str, bool], int]) -> list[str]:
+def _failures(study: AnnotationStudy, known: Mapping[str, RaterFact]) -> list[str]:
     flags = []
-    for kind, plans, words in (
-        ("attention", [block.attention for block in study.blocks], "attention checks"),
-        ("gold", [block.gold_plan for block in study.blocks], "gold items"),
-    ):
-        failed, seen = tested.get((kind, False), 0), sum(n for (k, _), n in tested.items() if k == kind)
+    for kind, words in CHECKS.items():
+        plans = [block.attention if kind == "attention" else block.gold_plan for block in study.blocks]
+        failed, seen = _failed(known, kind)
         allowed = min((plan.threshold for plan in plans if plan is not None), default=1.0)
         if seen and failed / seen > allowed:
             flags.append(f"failed {failed} of {seen} {words}")
@@ -287,41 +283,43 @@ def apply_rules(connection: Connection, study: AnnotationStudy, person: Row[Any]
     """Excludes a rater who breaks a rule of the study file; a researcher's verdict stands."""
     if person.verdict != "pending" or not any(part.exclude for part in study.plan.rules):
         return
-    known = facts(connection, study, person.number)
+    known = facts(connection, study, person.number).get(person.number, {})
     for part in study.plan.rules:
         if part.exclude and Rule.parse(part.exclude).breaks(known):
             decide(connection, person, "excluded", "", rule=part.exclude, by=RULE)
             return
 
 
-def broken_rules(connection: Connection, study: AnnotationStudy) -> dict[int, list[str]]:
-    """The rules that flag participants, by their number."""
-    rules = [part.flag for part in study.plan.rules if part.flag]
-    if not rules:
-        return {}
-    numbers = connection.execute(select(pages.c.participant).where(pages.c.state == "answered").distinct()).scalars()
-    known = {number: facts(connection, study, number) for number in numbers.all()}
-    return {number: [rule for rule in rules if Rule.parse(rule).breaks(own)] for number, own in known.items()}
-
-
-def facts(connection: Connection, study: AnnotationStudy, participant: int) -> dict[str, RaterFact]:
-    """What rules look at, from a participant's current answers."""
+def facts(
+    connection: Connection, study: AnnotationStudy, participant: int | None = None
+) -> dict[int, dict[str, RaterFact]]:
+    """What rules look at, from the current answers of one participant or of all, by their number."""
+    own = () if participant is None else (pages.c.participant == participant,)
     query = (
-        select(*(pages.c[name] for name in ("kind", "check", "question_set")), items.c.item, submissions.c.answers)
-        .add_columns(submissions.c.seconds)
+        select(*(pages.c[name] for name in ("participant", "kind", "check", "question_set")), items.c.item)
+        .add_columns(submissions.c.answers, submissions.c.seconds)
         .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
         .outerjoin(items, items.c.row == pages.c.row)
-        .where(pages.c.participant == participant, pages.c.state == "answered")
-        .order_by(pages.c.batch, pages.c.position)
+        .where(*own, pages.c.state == "answered")
+        .order_by(pages.c.participant, pages.c.batch, pages.c.position)
     )
-    seen = [
-        (kind, check, group, item, json.loads(answered), seconds)
-        for kind, check, group, item, answered, seconds in connection.execute(query)
-    ]
+    return {
+        number: _facts(study, [(*page, json.loads(answered), seconds) for _, *page, answered, seconds in rows])
+        for number, rows in groupby(connection.execute(query), key=itemgetter(0))
+    }
+
+
+def _facts(study: AnnotationStudy, seen: Sequence[tuple[Any, ...]]) -> dict[str, RaterFact]:
     by_name: dict[str, RaterFact] = {}
-    for name in ("attention", "gold"):
-        tested = [(check, group, answered) for kind, check, group, _, answered, _ in seen if kind == name]
-        results = [_failed(study, name, *one) for one in tested]
+    for name in CHECKS:
+        tested = [(check, group, answered.items()) for kind, check, group, _, answered, _ in seen if kind == name]
+        results = [
+            any(
+                passed_check(study.block(group), name, check, question, answer[0]) is False
+                for question, answer in given
+            )
+            for check, group, given in tested
+        ]
         if results:
             by_name[f"failed {name}"] = RaterFact(sum(results) / len(results), len(results))
     judged = [(item, answered, seconds) for kind, _, _, item, answered, seconds in seen if kind == "item"]
@@ -361,9 +359,3 @@ def repetition(questions: Sequence[Question], judged: Sequence[Mapping[str, Any]
     runs = min(max(len([*run]) for _, run in groupby(field)) for field in fields)
     same = min(max(Counter(field).values()) / len(field) for field in fields)
     return {"longest run": RaterFact(runs, many), "same answer": RaterFact(same, many)}
-
-
-def _failed(study: AnnotationStudy, kind: str, check: str, group: int, answers: Mapping[str, Any]) -> bool:
-    block = study.block(group)
-    results = (passed_check(block, kind, check, question, answer[0]) for question, answer in answers.items())
-    return any(result is False for result in results)

@@ -30,7 +30,6 @@ from vantage.runs.rating import carried_out
 from vantage.runs.store import RunStore
 
 HERE: Final = "about-you"
-"""The only item of a questionnaire that is put to a persona."""
 
 
 def flow_plan(study: AnnotationStudy, raters: Sequence[ChatRater]) -> RunPlan:
@@ -61,7 +60,6 @@ def in_language(rater: ChatRater, code: str) -> ChatRater:
 
 
 def _parts(study: AnnotationStudy, rater: ChatRater) -> Iterator[PlanPart]:
-    """What a flow asks of a rater in one language."""
     corpus = _shown_corpus(study)
     every = corpus.items["item"]
     items = {name: [every[row] for row in rows] for name, rows in rows_of(study).items()}
@@ -193,7 +191,6 @@ def _answers(
 
 
 def _instrument(questions: Sequence[TraitPart], study: AnnotationStudy) -> Instrument:
-    """The questions about the participant as an instrument."""
     scales: dict[str, Any] = {}
     asked: list[dict[str, str]] = []
     for question in questions:

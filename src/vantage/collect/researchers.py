@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, TypeVar, cast, get_args
 
@@ -23,7 +22,7 @@ from vantage.collect.database import StudyDatabase
 from vantage.collect.export import RESEARCHER
 from vantage.collect.outgoing import webhook_states
 from vantage.collect.private import password_hash, password_matches, pseudonym
-from vantage.collect.quality import RULE, broken_rules, decide
+from vantage.collect.quality import RULE, decide, facts
 from vantage.collect.study_setup import stored_items
 from vantage.collect.tables import acting, invitations, pages, participants, record, reviews, submissions
 from vantage.collect.views import (
@@ -38,6 +37,7 @@ from vantage.collect.views import (
     WebhookState,
 )
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import guard
 from vantage.errors import InputError, nearest
 
 T = TypeVar("T")
@@ -56,7 +56,8 @@ class ResearcherService:
         self.database, self.study = database, database.study
         self.by = ""
         """The researcher who acts, for the log; empty for whoever has the study's files."""
-        self._results: dict[str, _Result] = {}
+        self._results: dict[str, tuple[Any, tuple[object, object], float]] = {}
+        """Results with the state of the database they were computed from, and until when they may be reused."""
         self._computing = threading.RLock()
 
     def acting(self, researcher: str) -> ResearcherService:
@@ -149,8 +150,8 @@ class ResearcherService:
             counts = select(pages.c.participant, answered, func.count())
             counts = counts.where(pages.c.position > 0, pages.c.state != "lapsed").group_by(pages.c.participant)
             shown = {who: (done, every) for who, done, every in self.database.read(lambda c: c.execute(counts).all())}
-            broken = self.database.read(lambda c: broken_rules(c, self.study))
-            return quality.rater_rows(self.study, self._collected(now=now), shown, self.database.key, broken)
+            known = self.database.read(lambda c: facts(c, self.study))
+            return quality.rater_rows(self.study, self._collected(now=now), shown, self.database.key, known)
 
         return self._fresh("raters", compute, now=now)
 
@@ -217,7 +218,7 @@ class ResearcherService:
         return [Invitation(row.token, row.note, pseudonym(key, "invitation", row.token) in used) for row in rows]
 
     def webhooks(self) -> list[WebhookState]:
-        """The addresses that are told what happens, and what waits for them."""
+        """The addresses that receive events, and what waits for them."""
         return self.database.read(lambda c: webhook_states(c, self.study.plan.webhooks))
 
     def corpus(self) -> Corpus:
@@ -237,9 +238,9 @@ class ResearcherService:
         return export.platform_table(self._collected(now=True).people, self.database.private.identities())
 
     def export_zip(self) -> bytes:
-        """The exported corpus folder and the checks as one zip file, for download."""
+        """The exported corpus folder and the checks as one zip file, whose notes say if traits single people out."""
         self.note_export("zip")
-        return export.zipped(self.corpus(), self.checks(), self.study.id)
+        return export.zipped(guard(self.corpus(), allow_unique=True), self.checks(), self.study.id)
 
     def note_export(self, what: str) -> None:
         """Records that data left the database."""
@@ -260,28 +261,21 @@ class ResearcherService:
         """
         result = self._results.get(name)
         if not self._computing.acquire(blocking=now or result is None) and result is not None:
-            return cast("T", result.value)
+            return cast("T", result[0])
         try:
-            state, result = self.database.read(_state), self._results.get(name)
-            decided = result is not None and result.state[0] != state[0]
-            if result is None or decided or (result.state != state and (now or time.monotonic() > result.until)):
+            state, (value, known, until) = (
+                self.database.read(_state),
+                self._results.get(name, (None, (None, None), 0.0)),
+            )
+            if known[0] != state[0] or (known != state and (now or time.monotonic() > until)):
                 start = time.monotonic()
                 value = compute()
                 took = time.monotonic() - start
-                result = _Result(state, value, time.monotonic() + (took * PATIENCE if took > QUICK else 0.0))
-                self._results[name] = result
-            return cast("T", result.value)
+                until = time.monotonic() + (took * PATIENCE if took > QUICK else 0.0)
+                self._results[name] = value, state, until
+            return cast("T", value)
         finally:
             self._computing.release()
-
-
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """A computed result, the state of the database it was computed from, and until when it may be reused."""
-
-    state: tuple[object, object]
-    value: Any
-    until: float
 
 
 def _state(connection: Connection) -> tuple[object, object]:

@@ -1,4 +1,4 @@
-"""Edits of a study that has started: what they change, value by value, and which of them no answer depends on."""
+"""Revisions of a study that has started: what an edit changes, and which values no answer depends on."""
 
 from __future__ import annotations
 
@@ -97,7 +97,6 @@ def check_changes(
 
 
 def _open(path: Sequence[str], *, presented: bool) -> bool:
-    """Whether a value may change."""
     if path[0] == "instrument":
         _, _, part, *rest = path
         return (
@@ -116,7 +115,7 @@ def _check_raters(known: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
             remedy = f"write {before}" if plan["double"] else f"write at least {before}"
             raise InputError("'raters' can no longer be changed to this number", remedy=remedy)
     elif isinstance(now, int) or isinstance(before, int):
-        raise InputError("A study cannot become adaptive, or cease to be", remedy="give it a new id")
+        raise InputError("A study that has started cannot begin or stop being adaptive", remedy="give it a new id")
     elif now["max"] < before["max"] or {**now, "max": 0} != {**before, "max": 0}:
         remedy = f"write {before['min']}, {before['max']} or more, '{before['until']}' and the same 'balance'"
-        raise InputError("Of an adaptive 'raters' only 'max' may change, and only rise", remedy=remedy)
+        raise InputError("Only 'max' of an adaptive 'raters' may change, and only upwards", remedy=remedy)

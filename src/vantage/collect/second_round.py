@@ -1,7 +1,7 @@
-"""A second round: the answers of people with their reasons, as items of which others and they say whether they hold.
+"""A second round: people's answers and reasons become items, and others and they themselves say which are defensible.
 
-Each item is one answer to one question about one text, without names. Which raters gave it is a column that no page
-shows, so that `vantage.measures.defensible` can tell what people say of their own answers.
+Each item is one answer to one question about one text, without names. A column that no page shows names the raters who
+gave it, so that `vantage.measures.defensible` can tell what people say of their own answers.
 """
 
 from __future__ import annotations

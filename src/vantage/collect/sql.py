@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from typing import IO, Any, Final, TypeVar, cast
+from typing import IO, Any, Final, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, Executable, create_engine, event, make_url
@@ -33,7 +33,6 @@ T = TypeVar("T")
 Job = Callable[[Connection], T]
 
 TOGETHER: Final = 256
-"""Most changes that share one transaction."""
 RETRIES: Final = 8
 """How often a change is tried again that PostgreSQL rolled back because of a conflict or a restart."""
 CONFLICTS: Final = ("40001", "40P01")
@@ -90,7 +89,7 @@ class SqlDatabase:
             raise InputError(error.problem, file=self.name, remedy=error.remedy) from None
         except DBAPIError as error:
             raise InputError(
-                f"Cannot open the database ({_first_line(error)})",
+                f"Cannot open the database ({str(error.orig).strip().partition(chr(10))[0] or type(error).__name__})",
                 file=self.name,
                 remedy="check the address and that the server is running",
             ) from None
@@ -275,7 +274,6 @@ def database_url(address: str) -> URL:
 
 
 def _engines(url: URL, *, read_only: bool) -> tuple[Engine, Engine]:
-    """The engines for writing and for reading."""
     if url.get_backend_name() == "sqlite":
         if read_only:
             url = url.set(database=f"file:{quote(url.database or '')}", query={"mode": "ro", "uri": "true"})
@@ -370,7 +368,3 @@ def _rewritten(connection: Connection, table: str) -> bool:
             raise
         return False
     return True
-
-
-def _first_line(error: DBAPIError) -> str:
-    return str(cast("object", error.orig)).strip().splitlines()[0] if str(error.orig).strip() else type(error).__name__

@@ -9,6 +9,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
+
 from vantage.collect import evidence
 from vantage.collect.blocks import Block, Shown, blocks_of, instrument_key, shown
 from vantage.collect.copied_reasons import GivenReasons
@@ -38,13 +40,15 @@ class AnnotationStudy:
     """
 
     plan: StudyDocument
-    """The file, as it was written."""
     instruments: Mapping[str, Instrument]
     """The study's own instrument under the empty name, those of blocks by `blocks.instrument_key`, and translations of
     the study's own under `@` and their language."""
     corpus: Corpus = field(repr=False)
+    """All items; those of several corpora have their names in the column `corpus`."""
     folder: Path
-    """The corpus folder."""
+    """The corpus folder; of several corpora a folder for the export, named after the study, beside its file."""
+    sources: Mapping[str, Path]
+    """The corpus folders by name; a single one under the empty name."""
 
     @classmethod
     def load(cls, path: str | Path, folder: str | Path | None = None) -> AnnotationStudy:
@@ -67,12 +71,17 @@ class AnnotationStudy:
 
     @classmethod
     def stored(
-        cls, plan: Mapping[str, Any], instruments: Mapping[str, Mapping[str, Any]], folder: Path, database: str
+        cls,
+        plan: Mapping[str, Any],
+        instruments: Mapping[str, Mapping[str, Any]],
+        folder: Path,
+        sources: Mapping[str, Path],
+        database: str,
     ) -> AnnotationStudy:
-        """A study from its database, with its corpus and database where they are now."""
+        """A study from its database, with its corpora and database where they are now."""
         whole = StudyDocument.model_validate({**plan, "corpus": str(folder), "database": database})
         known = {name: Instrument.from_document(document) for name, document in instruments.items()}
-        return cls(whole, known, Corpus.read(folder), folder.resolve())
+        return cls(whole, known, corpus_of(sources), folder.resolve(), sources)
 
     @property
     def instrument(self) -> Instrument:
@@ -215,8 +224,8 @@ class AnnotationStudy:
 
     @property
     def database(self) -> str:
-        """The address of the study's database: as given in the file, or a SQLite file in the corpus folder."""
-        return self.plan.database or f"sqlite:///{(self.folder / database_name(self.id)).absolute()}"
+        """The address of the study's database: as given in the file, or a SQLite file in the (first) corpus folder."""
+        return self.plan.database or default_database(self.id, self.sources)
 
     @classmethod
     def _resolve(cls, document: Document, beside: Path) -> AnnotationStudy:
@@ -227,20 +236,43 @@ class AnnotationStudy:
             document.check()
             raise AssertionError("an invalid document must have a problem to report")
         instruments, corpus = _instruments(document, plan, beside, data), None
-        folder = (beside / plan.corpus).resolve() if isinstance(data.get("corpus"), str) else None
-        if folder is not None:
-            corpus = _try(document, ("corpus",), lambda: Corpus.read(folder))
+        folder, sources = corpus_places(data, beside)
+        if sources:
+            corpus = _try(document, ("corpus",), lambda: corpus_of(sources))
         FlowChecks(document, plan, instruments or {}, corpus).run()
         document.check()
         assert instruments is not None  # noqa: S101
         assert corpus is not None  # noqa: S101
-        assert folder is not None  # noqa: S101
-        return cls(plan, instruments, corpus, folder)
+        return cls(plan, instruments, corpus, folder, sources)
 
 
-def database_name(id_: str) -> str:
-    """The file of a study's database in its corpus folder, where the study file names none."""
-    return f"collect-{id_}.sqlite"
+def corpus_places(data: Mapping[str | int, Any], beside: Path) -> tuple[Path, Mapping[str, Path]]:
+    """The folder of a study and its corpus folders by name, from its file; none where the file names none."""
+    named = data.get("corpus")
+    if isinstance(named, Mapping):
+        sources = {name: (beside / str(at)).resolve() for name, at in named.items()}
+        return (beside / str(data.get("id"))).resolve(), sources
+    folder = (beside / str(named)).resolve()
+    return folder, {"": folder} if isinstance(named, str) else {}
+
+
+def corpus_of(sources: Mapping[str, Path]) -> Corpus:
+    """The corpus of a study; of several, their items say in the column `corpus` where they come from."""
+    read = {name: Corpus.read(folder) for name, folder in sources.items()}
+    if "" in read:
+        return read[""]
+    for name, one in read.items():
+        if "corpus" in one.items.columns:
+            raise InputError("The items already have a column 'corpus'", file=sources[name], remedy="rename it")
+        items = one.items.with_columns(pl.lit(name).alias("corpus"))
+        read[name] = Corpus(items, one.raters, one.judgments, one.instruments, one.about)
+    first, *others = read.values()
+    return first.merge(*others)
+
+
+def default_database(id_: str, sources: Mapping[str, Path]) -> str:
+    """The address of a study's database where its file names none: in the first corpus folder."""
+    return f"sqlite:///{next(iter(sources.values()), Path()).absolute() / f'collect-{id_}.sqlite'}"
 
 
 def study_document(path: str | Path, folder: str | Path | None = None) -> tuple[Document, Path]:

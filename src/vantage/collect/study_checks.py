@@ -19,7 +19,6 @@ from vantage.presentations import FACTORS, Presentation, levels
 from vantage.scales import Scale, show_code
 
 TAKEN: Final = ("rater", "kind", *TECHNICAL)
-"""Columns of exported raters, which no trait may be named after."""
 
 
 class StudyChecks:

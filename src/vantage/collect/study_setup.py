@@ -1,7 +1,7 @@
 """A study's database holds the study itself: its file, its instruments and its items as they were at the start.
 
-Whoever opens it runs the study from there. Files that are edited later, and instruments that another version of Vantage
-words differently, change nothing unless `revisions` says so.
+A study always runs from its database. Files that are edited later, and instruments that another version of Vantage
+words differently, change nothing unless they are applied as a revision (see `revisions`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vantage.collect import tables
 from vantage.collect.assignment import ArmAllocation
 from vantage.collect.revisions import changes, check_changes, plan_of, shown
 from vantage.collect.sql import SqlDatabase, database_url
-from vantage.collect.study import AnnotationStudy, database_name, study_document
+from vantage.collect.study import AnnotationStudy, corpus_places, default_database, study_document
 from vantage.collect.tables import arms, items, participants, settings
 from vantage.corpora import storage
 from vantage.errors import InputError
@@ -60,14 +60,12 @@ def open_database(
 
 
 def _stored(connection: Connection) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The study file and the documents of the instruments as they are stored; both empty where there is no study."""
     keys = ("study", "instrument", "instruments")
     plan, own, others = (json.loads(tables.read_setting(connection, key) or "{}") for key in keys)
     return plan, {"": own, **others} if own else {}
 
 
 def _begun(connection: Connection) -> bool:
-    """Whether anybody has come."""
     return connection.execute(select(participants.c.number).limit(1)).first() is not None
 
 
@@ -77,11 +75,11 @@ def _started(connection: Connection, study: AnnotationStudy) -> AnnotationStudy:
     if plan.get("id") != study.id:
         problem = f"The database belongs to study '{plan.get('id')}', not to '{study.id}'"
         raise InputError(problem, remedy="choose another database")
-    return AnnotationStudy.stored(plan, documents, study.folder, study.plan.database)
+    return AnnotationStudy.stored(plan, documents, study.folder, study.sources, study.plan.database)
 
 
-def stored_study(address: str, folder: Path) -> AnnotationStudy:
-    """The study stored in a database; `folder` is where the corpus is now."""
+def stored_study(address: str, folder: Path, sources: Mapping[str, Path] | None = None) -> AnnotationStudy:
+    """The study stored in a database; `folder` is where the corpus is now, or `sources` are several corpora."""
     database = SqlDatabase(address, read_only=True)
     try:
         plan, documents = database.read(_stored)
@@ -91,7 +89,7 @@ def stored_study(address: str, folder: Path) -> AnnotationStudy:
         database.close()
     if not plan:
         raise InputError("This database holds no study", file=database.name, remedy="serve the study first")
-    return AnnotationStudy.stored(plan, documents, folder, address)
+    return AnnotationStudy.stored(plan, documents, folder, sources or {"": folder}, address)
 
 
 def opened_study(
@@ -104,13 +102,13 @@ def opened_study(
     """
     document, beside = study_document(path, folder)
     data = document.data if isinstance(document.data, Mapping) else {}
-    id_, corpus = data.get("id"), beside / str(data.get("corpus"))
-    address = database or data.get("database") or f"sqlite:///{corpus.resolve() / database_name(str(id_))}"
+    id_, (place, sources) = data.get("id"), corpus_places(data, beside)
+    address = database or data.get("database") or default_database(str(id_), sources)
     try:
         url = database_url(str(address))
         if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
             return AnnotationStudy.load(path, folder), ""
-        started = stored_study(str(address), corpus)
+        started = stored_study(str(address), place, sources)
         with closing(SqlDatabase(str(address), read_only=True)) as opened:
             begun = opened.read(_begun)
     except InputError:
@@ -164,7 +162,7 @@ def _fill(connection: Connection, study: AnnotationStudy) -> None:
         raise InputError("The corpus has no items to judge", file=study.folder, remedy="add items")
     stored = {
         **_snapshot(study),
-        "items_file": _file_digest(study.folder),
+        "items_file": _file_digest(study),
         "count": str(count),
         "gold": json.dumps(gold),
         "paused": "",
@@ -182,7 +180,6 @@ def _fill(connection: Connection, study: AnnotationStudy) -> None:
 
 
 def _snapshot(study: AnnotationStudy) -> dict[str, str]:
-    """The study file and the instruments as they are stored."""
     documents = {name: dict(one.document) for name, one in study.instruments.items()}
     parts = {"study": plan_of(study), "instrument": documents.pop(""), "instruments": documents}
     return {key: json.dumps(part) for key, part in parts.items()}
@@ -227,7 +224,7 @@ def _revise(connection: Connection, started: AnnotationStudy, study: AnnotationS
 def stored_items(connection: Connection, study: AnnotationStudy) -> pl.DataFrame:
     """The items as participants saw them, with the columns that they did not see as the corpus has them now."""
     now = study.corpus.items
-    if _file_digest(study.folder) == tables.read_setting(connection, "items_file"):
+    if _file_digest(study) == tables.read_setting(connection, "items_file"):
         return now
     rows = connection.execute(select(items.c.item, items.c.record).order_by(items.c.row))
     seen = pl.DataFrame([{"item": item, **json.loads(record)} for item, record in rows], infer_schema_length=None)
@@ -245,6 +242,8 @@ def _records(study: AnnotationStudy) -> Iterator[list[dict[str, Any]]]:
         yield rows
 
 
-def _file_digest(folder: Path) -> str:
-    with storage.file(folder, "items.parquet").open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _file_digest(study: AnnotationStudy) -> str:
+    digest = hashlib.sha256()
+    for folder in study.sources.values():
+        digest.update(storage.file(folder, "items.parquet").read_bytes())
+    return digest.hexdigest()

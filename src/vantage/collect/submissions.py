@@ -88,26 +88,15 @@ class Submission:
     participant: int
     page: int
     group: int
-    """The set of questions."""
     position: int
     token: str
     answers: str
     seconds: float | None
     evidence: str | None = None
-    """Counts of how it was typed, as stored."""
 
 
-def page_number(token: str) -> int:
-    """The page that a token belongs to; `Refused` for anything that is not a token."""
-    return _named(token)[0]
-
-
-def group_number(token: str) -> int:
-    """The set of questions of the page that a token belongs to, which never changes."""
-    return _named(token)[1]
-
-
-def _named(token: str) -> tuple[int, int]:
+def page_of(token: str) -> tuple[int, int]:
+    """The page that a token belongs to, and its set of questions, which never changes; `Refused` for anything else."""
     match = _TOKEN_PARTS.fullmatch(token)
     if match is None:
         raise Refused(sentence("This form is damaged. Please open the page again."), "conflict")
@@ -162,7 +151,7 @@ def show(connection: Connection, page: int) -> None:
 
 def already_saved(connection: Connection, token: str) -> bool:
     """Whether answers with this token are stored."""
-    return connection.execute(_TOKEN, {"page": page_number(token), "token": token}).first() is not None
+    return connection.execute(_TOKEN, {"page": page_of(token)[0], "token": token}).first() is not None
 
 
 def save(connection: Connection, new: Submission, lease: float, limit: float | None = None) -> Submitted:

@@ -26,16 +26,16 @@ def differences(original: Instrument, other: Instrument) -> Iterator[str]:
         ("checks", [(c.id, c.accept) for c in original.checks], [(c.id, c.accept) for c in other.checks]),
     ):
         if mine != theirs:
-            yield f"its {what} are not those of '{original.id}', in the same order"
+            yield f"its {what} must be those of '{original.id}', in the same order"
             return
     for own, its in zip(original.questions, other.questions, strict=True):
         if _codes(own.scale) != _codes(its.scale):
             yield f"question '{own.id}' has other answers ({its.scale.describe()}) than in '{original.id}'"
         for key in ("rationale", "unlike", "shares", "confidence", "others", "marks"):
             if getattr(own, key) != getattr(its, key):
-                yield f"'{key}' of question '{own.id}' is not as in '{original.id}'"
+                yield f"question '{own.id}' has another '{key}' than in '{original.id}'"
         if len(own.wordings) != len(its.wordings) or (own.reversed is None) != (its.reversed is None):
-            yield f"question '{own.id}' has not the paraphrases and the twin of that in '{original.id}'"
+            yield f"question '{own.id}' needs as many paraphrases, and a reversed form, as in '{original.id}'"
 
 
 def aligned(original: Instrument, other: Instrument) -> Instrument:

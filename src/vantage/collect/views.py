@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from vantage.errors import VantageError
 from vantage.instruments import Instrument, Question
@@ -37,6 +37,9 @@ questionnaire), `guidelines`, `training`, `quiz`, `item` (with a position; a blo
 every page of the block is answered and can still be changed. `finished` comes last. `full`: no work is left for this
 participant. `paused`: the researcher has paused the study.
 """
+
+ENDS: Final = ("finished", "declined", "screened_out", "withdrawn", "full", "paused")
+"""The steps that end a visit."""
 
 Verdict = Literal["pending", "approved", "excluded"]
 """The researcher's decision about a rater."""
@@ -89,9 +92,7 @@ class Step:
 
     kind: StepKind
     position: int = 0
-    """With `item`: the first unanswered page, counted from 1."""
     pages: int = 0
-    """Pages in the batch, checks included."""
     answered: int = 0
     attempts_left: int = 0
     """With `quiz`."""
@@ -138,10 +139,8 @@ class ItemPage:
     """One page of the batch: an item, the questions about it, and earlier answers."""
 
     position: int
-    """Counted from 1."""
     pages: int
     answered: int
-    """Answered pages of the batch."""
     condition: str
     record: Mapping[str, Any]
     """The item's fields by name, as the instrument shows them, without the item's id; text is not escaped."""
@@ -172,7 +171,6 @@ class Practice:
     """An item to practise on; after it was answered, with feedback."""
 
     position: int
-    """Counted from 1."""
     items: int
     condition: str
     record: Mapping[str, Any]
@@ -219,7 +217,6 @@ class Receipt:
     code: str
     at: float
     pages: int
-    """Answered pages, checks included."""
     traits: bool
     purged_at: float | None = None
     """When the last remains in the database's files were removed; null while that is pending."""
@@ -255,10 +252,8 @@ class ArmProgress:
     reserved: int
     """Assigned and not answered yet."""
     free: int
-    """Not assigned."""
     participants: int
     seconds: float | None
-    """Median time per page; null before the first answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +262,6 @@ class Overview:
 
     arms: tuple[ArmProgress, ...]
     participants: Mapping[str, int]
-    """Number of participants at each stage: `consent` … `finished`."""
     items: int
     answers: int
     """Submitted pages without checks; a page that was changed counts once."""
@@ -277,7 +271,6 @@ class Overview:
     funnel: Mapping[str, int]
     """How many people came, agreed, answered a page and finished."""
     by_time: tuple[tuple[str, float], ...]
-    """Pages answered in equal steps of time (UTC)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +283,6 @@ class RaterRow:
     stage: str
     verdict: Verdict
     note: str
-    """The researcher's note on the verdict."""
     condition: str
     answered: int
     pages: int
@@ -299,7 +291,6 @@ class RaterRow:
     gold_failed: int
     gold_seen: int
     seconds: float | None
-    """Median time per page."""
     agreement: float | None
     """Share of other raters' answers to the same items that equal this rater's."""
     consistency: float | None
@@ -310,9 +301,7 @@ class RaterRow:
     flags: tuple[str, ...]
     """Reasons to review this rater, in words; none is proof."""
     code: str | None = None
-    """The participant's completion code, to compare with the platform's list."""
     rule: str = ""
-    """The rule by which the rater was excluded."""
     evidence: str = ""
     """How answers were typed, in words, where the consent says so; for a person to weigh, never a verdict."""
     decided: str = ""
@@ -355,14 +344,12 @@ class ItemLine:
 
 @dataclass(frozen=True, slots=True)
 class WebhookState:
-    """An address that is told what happens, and how far."""
+    """An address that receives events, and how far it has got."""
 
     url: str
     events: tuple[str, ...]
     waiting: int = 0
-    """Events that it has not taken yet."""
     problem: str = ""
-    """Why it did not take the last one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,10 @@ class Recruited:
     """The study's id on the platform; empty before it is created."""
     status: str
     places: int
-    """Places offered so far."""
     submissions: Mapping[str, int] = field(default_factory=dict)
-    """Submissions by their status."""
     open_batches: int = 0
     """Batches of seats that nobody has."""
     finished: int = 0
-    """Participants who finished here."""
     reward: int = 0
     """What each gets, in the hundredth part of the currency."""
     paid: int = 0
@@ -46,7 +43,6 @@ class Recruited:
 CHANGED: Final = "is no longer due as it was confirmed; plan it again"
 """Why a line of a plan is not carried out when things have changed since."""
 PaidAct = Literal["publish", "top-up", "approve", "bonus", "reject"]
-"""What decides about money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,6 @@ class PaymentRequest:
     """Pay again what was sent before and, as the researcher has seen, was not paid."""
     category: str = ""
     reason: str = ""
-    """What those read who are rejected."""
 
 
 @dataclass(frozen=True, slots=True)

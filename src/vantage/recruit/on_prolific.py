@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import median
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 from vantage.collect.service import StudyService
 from vantage.errors import InputError, nearest
@@ -72,7 +73,14 @@ class ProlificRecruiter:
             fields = study_fields(self.service.study, name, minutes, max(open_batches(self.service), 1))
             self.ledger.note("create", name, "intent", detail=fields)
             # A call that was cut off may have created it.
-            made = self._drafted(name) or self._created(fields, name)
+            made = self._drafted(name)
+            if made is None:
+                try:
+                    made = self.client.create_study(fields)
+                except UncertainCall as why:
+                    if (made := self._drafted(name)) is None:
+                        problem = "Prolific answered with an error, and no study was created"
+                        raise InputError(problem, remedy="try again later") from why
             currency = self.client.cost(made.id, projected=True).currency
             if currency and currency != self.offer.currency:
                 self.client.delete_study(made.id)
@@ -258,7 +266,6 @@ class ProlificRecruiter:
         return lines, tuple(before), tuple(waiting)
 
     def _plan_rejection(self, request: PaymentRequest, shown: PlatformStudy, submissions: Submissions) -> Due:
-        """Submissions that await review, with the message that their participants read."""
         if request.category not in CATEGORIES:
             problem = f"Prolific has no category '{request.category}'"
             raise InputError(problem, remedy=nearest(request.category, CATEGORIES))
@@ -276,7 +283,7 @@ class ProlificRecruiter:
                 raise InputError(problem, remedy="reject those that await review")
             if id_ in paying:
                 raise InputError(
-                    f"The approval of {id_} was begun and is not confirmed yet",
+                    f"The approval of {id_} has started and is not confirmed yet",
                     remedy="wait until Prolific shows it, or cancel it",
                 )
         keys = self.ledger.attempts([f"reject:{id_}" for id_ in request.amounts])
@@ -312,7 +319,7 @@ class ProlificRecruiter:
                 if middle := len(group) // 2:
                     waiting = [group[:middle], group[middle:], *waiting]
                 else:
-                    self.ledger.note_all([self._entry(act, group[0], "failed", {"why": str(why)})])
+                    self.ledger.note_all([self._entry(act, group[0], "failed", why=str(why))])
                     refused[group[0].submission] = str(why)
         return refused
 
@@ -324,11 +331,11 @@ class ProlificRecruiter:
         return {}
 
     def _reject(self, request: PaymentRequest, group: Sequence[PaymentLine]) -> dict[str, str]:
-        category = next(one for one in CATEGORIES if one == request.category)
-        detail = {"reason": request.reason, "as": request.category}
         for line in group:
-            self.ledger.note_all([self._entry("reject", line, "intent", detail)])
-            self.client.reject(line.submission, category, request.reason.strip())
+            self.ledger.note_all(
+                [self._entry("reject", line, "intent", reason=request.reason, category=request.category)]
+            )
+            self.client.reject(line.submission, cast("Category", request.category), request.reason.strip())
         return {}
 
     def _pay_bonuses(self, group: Sequence[PaymentLine]) -> dict[str, str]:
@@ -343,10 +350,10 @@ class ProlificRecruiter:
             return dict.fromkeys(amounts, str(why))
         paying, given_up = [], []
         for line in group:
-            detail = {"had": had[line.submission][line.amount], "payment": payment}
-            paying.append(self._entry("bonus", line, "paying", detail))
+            before = had[line.submission][line.amount]
+            paying.append(self._entry("bonus", line, "paying", had=before, payment=payment))
             if line.replaces:
-                given_up.append(self._entry("bonus", line, "failed", {"by": "researcher"}, line.replaces))
+                given_up.append(self._entry("bonus", replace(line, key=line.replaces), "failed", by="researcher"))
         if not self.ledger.note_all([*given_up, *paying]):
             # Another process was quicker with one of them: none is ours yet, and what is left is set up anew.
             left = [line for line in group if not self.ledger.has(line.key, "paying")]
@@ -445,7 +452,6 @@ class ProlificRecruiter:
         return self._study_id
 
     def _check_known(self, ids: Sequence[str], submissions: Submissions) -> dict[str, str]:
-        """The raters of submissions, which must be of the study."""
         known, people = {one.id: one.participant for one in submissions}, self._people()
         for id_ in ids:
             if id_ not in known:
@@ -453,32 +459,12 @@ class ProlificRecruiter:
         return {id_: people[known[id_]].rater if known[id_] in people else "" for id_ in ids}
 
     def _drafted(self, name: str) -> PlatformStudy | None:
-        """The study with this internal name, where there is one."""
         known = next((id_ for id_, internal in self.client.studies() if internal == name), None)
         return self.client.study(known) if known else None
 
-    def _created(self, fields: Mapping[str, Any], name: str) -> PlatformStudy:
-        try:
-            return self.client.create_study(fields)
-        except UncertainCall:
-            if (made := self._drafted(name)) is None:
-                raise InputError("Prolific has a fault, and no study was created", remedy="try again later") from None
-            return made
-
-    def _entry(
-        self, act: Act, line: PaymentLine, state: State, detail: Mapping[str, Any] | None = None, key: str = ""
-    ) -> RecruitmentEntry:
-        return RecruitmentEntry(
-            time.time(),
-            act,
-            key or line.key,
-            state,
-            self._require_study(),
-            line.submission,
-            line.amount,
-            self.offer.currency,
-            dict(detail or {}),
-        )
+    def _entry(self, act: Act, line: PaymentLine, state: State, **detail: Any) -> RecruitmentEntry:
+        about = (self._require_study(), line.submission, line.amount, self.offer.currency)
+        return RecruitmentEntry(time.time(), act, line.key, state, *about, detail)
 
 
 def recruiter(service: StudyService) -> ProlificRecruiter:
@@ -494,11 +480,9 @@ def recruiter(service: StudyService) -> ProlificRecruiter:
 
 
 def _next(key: str) -> str:
-    """The key of the attempt after this one."""
     name, _, number = key.rpartition("#")
     return f"{name}#{int(number) + 1}" if name and number.isdecimal() else f"{key}#2"
 
 
 def _total(key: str) -> int:
-    """The number of places that the key of a top-up names."""
     return int(key.partition("#")[0].rpartition(":")[2])

@@ -17,7 +17,7 @@ from vantage.recruit.base import Paid, PaidAct, PaymentRequest, cents
 from vantage.recruit.ledger import RecruitmentLedger
 from vantage.recruit.on_prolific import CATEGORIES, ProlificRecruiter, recruiter
 from vantage.recruit.prolific import TOKEN, secret
-from vantage.recruit.visitors import VERIFY as VERIFY  # noqa: PLC0414
+from vantage.recruit.visitors import verify
 
 PLANNED: Final[Mapping[PaidAct, str]] = {
     "publish": "Publish",
@@ -129,4 +129,5 @@ def poll(service: StudyService) -> None:
 
 
 EVERY: Final = ((POLLED, poll),)
+VERIFY: Final = verify
 PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {"/admin/recruiting": {"GET": overview, "POST": act}}

@@ -31,7 +31,6 @@ class Person:
     why: str
     """The rule or the note behind the verdict."""
     seated: bool
-    """Whether work has been assigned to them."""
     minutes: float | None
     """From arriving to finishing; null for others than those who finished."""
 

@@ -47,7 +47,6 @@ Category = Literal[
     "UNSUPP_DEVICE",
     "OTHER",
 ]
-"""Prolific's categories of rejections."""
 TAKEN: Final = ("RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
 """Statuses of submissions that hold one of the study's places."""
 
@@ -71,7 +70,6 @@ class PlatformStudy:
     id: str
     status: str
     shown: Mapping[str, Any] = field(repr=False)
-    """All fields, as they were received."""
 
     @property
     def places(self) -> int:
@@ -268,13 +266,14 @@ def prolific_client(**options: Any) -> ProlificClient:
 
 
 def _refusal(response: httpx.Response) -> InputError:
-    """Why Prolific refused a call, in a sentence."""
     if response.status_code == 401:
         return InputError("Prolific does not accept the token", remedy="create one at app.prolific.com, Settings")
     if response.status_code == 429:
         return InputError("Prolific asks to wait before the next call", remedy="try again in a few minutes")
     if response.status_code >= 500:
-        return InputError(f"Prolific has a fault (status {response.status_code})", remedy="try again later")
+        return InputError(f"Prolific answered with an error (status {response.status_code})", remedy="try again later")
+    if response.status_code == 404:
+        return Missing("Prolific does not know this study or submission", remedy="check its id on the website")
     try:
         answer = response.json()
         answer = answer.get("error", answer)
@@ -282,12 +281,12 @@ def _refusal(response: httpx.Response) -> InputError:
     except (ValueError, AttributeError):
         detail = response.text[:200]
     if isinstance(detail, Mapping):
-        parts = {name: what if isinstance(what, list) else [what] for name, what in detail.items()}
-        detail = "; ".join(f"{name}: {' '.join(map(str, what))}" for name, what in parts.items())
-    elif isinstance(detail, list):
-        detail = " ".join(map(str, detail))
-    if response.status_code == 404:
-        return Missing("Prolific does not know this study or submission", remedy="check its id on the website")
+        detail = [
+            f"{name}: {what}"
+            for name, whats in detail.items()
+            for what in (whats if isinstance(whats, list) else [whats])
+        ]
+    detail = "; ".join(map(str, detail)) if isinstance(detail, list) else detail
     return RefusedCall(f"Prolific refused this ({response.status_code}: {str(detail).rstrip('.')})")
 
 

@@ -61,7 +61,7 @@ def standings(
         person = people.get(one.participant)
         standing, reason = _standing(one, person, recruitment, failed)
         if standing == "to pay" and one.id in rejecting:
-            standing, reason = "to review", "its rejection was begun and is not confirmed: reject it again, or cancel"
+            standing, reason = "to review", "its rejection has started and is not confirmed: reject it again, or cancel"
         if person is not None and standing in ("to pay", "paid"):
             first = settled.setdefault(person.rater, one.id)
             if standing == "to pay" and first != one.id:
@@ -70,7 +70,7 @@ def standings(
     came = {one.participant for one in submissions}
     for platform_id, person in people.items():
         if platform_id not in came and person.stage != "withdrawn":
-            reason = f"the platform knows no submission of this person, who is at '{person.stage}' here"
+            reason = f"the platform has no submission of this person, who is at '{person.stage}' here"
             known.append(SubmissionStanding("", person.rater, "", "to review", reason))
     return known
 

@@ -1,4 +1,4 @@
-"""Visitors from a platform: whether they are whom their link names, and a new link for those who lost theirs."""
+"""Visitors from a platform: whether a link is really theirs, and new links for those who lost one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from vantage.collect.service import StudyService
 from vantage.collect.tables import participants
 from vantage.collect.views import Refused
 from vantage.collect.web.signing import StudySigner
-from vantage.collect.web.site import Verify
 from vantage.collect.web.visit import LOG
 from vantage.errors import InputError, VantageError
 from vantage.recruit.prolific import TOKEN, Missing, prolific_client, secret
@@ -57,6 +56,3 @@ def new_link(service: StudyService, platform_id: str, address: str) -> str:
     query = select(participants.c.id).where(participants.c.rater == known[-1])
     id_ = service.database.read(lambda connection: connection.execute(query).scalar_one())
     return f"{address.rstrip('/')}/?continue={StudySigner(service.database.secret('web')).sign_link(id_)}"
-
-
-VERIFY: Final[Verify] = verify

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from tests.collect.web.studies import PASSWORD, Visitor, study_service
 from vantage.collect.service import StudyService
 from vantage.collect.web import create_app
+from vantage.collect.web.throttle import Throttle
 
 ITEMS = [{"post": f"post {n}", "reply": f"reply {n}"} for n in range(1, 5)]
 PROLIFIC = {"via": "prolific", "completion_code": "CDONE", "screen_out_code": "CNO"}
@@ -280,7 +281,7 @@ def test_many_addresses_do_not_lock_out_a_browser_that_is_known(prolific: StudyS
     boss = Visitor(prolific)
     boss.log_in()
     for number in range(200):
-        prolific.database.private.note_failure(f"address:{number}", "all", keep=900)
+        Throttle(prolific.database.private).failed(f"10.0.0.{number}")
     assert guess(client_of(prolific, "198.51.100.1"), PASSWORD) == 429
     boss.send("/admin/logout")
     assert boss.log_in() == "/admin"

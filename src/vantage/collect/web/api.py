@@ -95,7 +95,6 @@ class Health(BaseModel):
     status: Literal["ok", "database down"]
     version: str
     workers: int
-    """Processes that serve the study on this machine."""
 
 
 class Reliability(BaseModel):

@@ -46,7 +46,6 @@ def form_pages(*kinds: StepKind) -> Mapping[str, Handler]:
 
 
 def _given(form: StudyForm, sent: Form) -> Given:
-    """The answers of a completed form."""
     if form.questions:
         return forms.read(form.questions, _last(sent))
     values = [(one, sent.get(f"t{n}", [])) for n, one in enumerate(form.fields)]
@@ -58,7 +57,6 @@ def _last(sent: Form) -> dict[str, str]:
 
 
 def _errors(form: StudyForm, invalid: InvalidAnswers) -> dict[str, str]:
-    """What is wrong with the answers, by input, in the order of the page."""
     if form.questions:
         return forms.errors(form.questions, invalid)
     return {f"t{n}": invalid.problems[one.name] for n, one in enumerate(form.fields) if one.name in invalid.problems}

@@ -133,12 +133,10 @@ def read(questions: Sequence[Question], form: Mapping[str, str]) -> dict[str, Qu
 
 
 def _ranked(question: Question) -> bool:
-    """Whether it is one of the options that are ranked."""
     return question.whole is not None and question.whole.ranked
 
 
 def _marked(index: int, form: Mapping[str, str]) -> tuple[int, ...]:
-    """The words that are marked, by their places."""
     places = [whole_number(name.partition(".")[2]) for name in form if name.startswith(f"m{index}.")]
     return tuple(sorted(place for place in places if place is not None))
 
@@ -157,7 +155,6 @@ def _number(text: str, otherwise: float | None) -> Any:
 
 
 def _several(questions: Sequence[Question]) -> list[tuple[int, Sequence[Question]]]:
-    """The questions about options that may apply together, with the number of their first input."""
     return [(first, questions[first : first + len(parts)]) for first, _, parts in drawn(questions) if parts]
 
 
@@ -184,7 +181,6 @@ def errors(questions: Sequence[Question], invalid: InvalidAnswers) -> dict[str, 
 
 
 def _answer(scale: Scale, value: str, opt_out: str) -> tuple[float | None, Status]:
-    """The code and the status in the inputs of a question."""
     if not scale.slides:
         if (status := _declined(scale, value)) != "answered":
             return None, status
@@ -194,7 +190,6 @@ def _answer(scale: Scale, value: str, opt_out: str) -> tuple[float | None, Statu
 
 
 def _declined(scale: Scale, value: str) -> Status:
-    """The opt-out that was chosen, where the scale offers it."""
     return next((o.status for o in scale.opt_outs if o.status == value), "answered")
 
 

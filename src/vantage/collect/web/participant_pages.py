@@ -17,15 +17,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from vantage.collect import drafts
 from vantage.collect.entry import platform
 from vantage.collect.languages import sentence
-from vantage.collect.submissions import page_number
-from vantage.collect.views import CompletionPath, Participant, Step, StepKind
+from vantage.collect.submissions import page_of
+from vantage.collect.views import ENDS, CompletionPath, Participant, Step, StepKind
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
 from vantage.collect.web.visit import PageError, Redirect, Visit
 
 VISITOR_COOKIE: Final = "vantage-visitor"
-IN_PROGRESS: Final[tuple[StepKind, ...]] = (
-    *("consent", "screener", "traits", "guidelines", "training", "quiz", "item", "review", "debriefing"),
-)
 
 
 def path(step: Step) -> str:
@@ -36,7 +33,7 @@ def path(step: Step) -> str:
     """
     if step.kind == "item":
         return f"/item/{step.position}"
-    return f"/{step.kind}" if step.kind in IN_PROGRESS else "/end"
+    return "/end" if step.kind in ENDS else f"/{step.kind}"
 
 
 def require_step(visit: Visit, *kinds: StepKind) -> tuple[Participant, Step]:
@@ -69,7 +66,7 @@ def same_page(visit: Visit, participant: Participant, place: str) -> FormToken:
 def keep_draft(visit: Visit, participant: Participant, token: FormToken) -> float | None:
     """Keeps the form that was sent as a draft, and the reservation; the seconds until that expires."""
     item = token.page.startswith("item/")
-    place, view = (drafts.item_place(page_number(token.view)), token.view) if item else (token.page, "")
+    place, view = (drafts.item_place(page_of(token.view)[0]), token.view) if item else (token.page, "")
     fields = {name: values for name, values in visit.form.items() if name != "form_token"}
     return visit.site.participants.save_draft(participant, place, fields, token=view)
 
@@ -125,7 +122,6 @@ def _visitor(visit: Visit, params: Mapping[str, str]) -> Response:
 
 
 def _departure(visit: Visit, step: Step) -> Response:
-    """The end for somebody of whom nothing is stored."""
     return _end(visit, step.kind, visit.site.participants.departure(step))
 
 
@@ -227,7 +223,7 @@ def end(visit: Visit) -> Response:
     """The last page: why the study ends here, with the code or the link back to the platform."""
     participant = visit.require_participant()
     step = visit.site.participants.step(participant)
-    if step.kind in IN_PROGRESS:
+    if step.kind not in ENDS:
         raise Redirect(path(step))
     kind = "deleted" if visit.site.deletes else "kept"
     kind = "lapsed" if step.lapsed else step.kind if step.kind != "withdrawn" else kind
@@ -244,7 +240,6 @@ def end(visit: Visit) -> Response:
 
 
 def _end(visit: Visit, kind: str, completion: CompletionPath, message: str = "", **shown: Any) -> Response:
-    """The page of an end, or the study's own message."""
     return visit.render(
         "end.html",
         kind=kind,
@@ -282,8 +277,13 @@ def withdraw(visit: Visit) -> Response:
     participant = visit.require_participant()
     if visit.site.participants.step(participant).kind == "withdrawn":
         raise Redirect("/end")
-    form, heading = visit.site.signer.sign_form(participant.id, "withdraw"), sentence("Stop and withdraw?")
-    return visit.render("withdraw.html", heading=visit.language.say(heading), deletes=visit.site.deletes, form=form)
+    return visit.render(
+        "withdraw.html",
+        heading=visit.language.say(sentence("Stop and withdraw?")),
+        deletes=visit.site.deletes,
+        form=visit.site.signer.sign_form(participant.id, "withdraw"),
+        may_withdraw=False,
+    )
 
 
 def confirm_withdrawal(visit: Visit) -> Response:

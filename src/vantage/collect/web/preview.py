@@ -1,4 +1,4 @@
-"""The study to try out, under `/preview`: the same pages over a database of its own that is thrown away.
+"""The preview of a study under `/preview`: the same pages over a throw-away database.
 
 A researcher's signed link opens it. Nothing is stored in the study's database, so that nobody's seat is taken.
 """

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from vantage.collect import evidence
 from vantage.collect.languages import sentence
-from vantage.collect.submissions import group_number, page_number
+from vantage.collect.submissions import page_of
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels, prose
@@ -46,7 +46,8 @@ def submit(visit: Visit) -> Response:
     if token is None or token.page != f"item/{position}":
         page = _page(visit, participant)
         return _item(visit, page, given, {}, _token(visit, participant, page), EXPIRED)
-    questions, _ = site.study.shown(group_number(token.view), participant.number, page_number(token.view))
+    page_id, group = page_of(token.view)
+    questions, _ = site.study.shown(group, participant.number, page_id)
     answers = forms.read(questions, given)
     try:
         counts = evidence.read(given.get("evidence", ""))
@@ -123,7 +124,7 @@ def _item(
         restored=restored,
         left=page.left,
         share=page.share,
-        draft=page_number(page.token),
+        draft=page_of(page.token)[0],
         form=token,
         evidence=site.study.plan.evidence,
     )

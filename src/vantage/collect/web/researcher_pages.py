@@ -18,7 +18,6 @@ from vantage.collect.web.visit import LOG, Handler, PageError, Redirect, Visit
 
 SESSION: Final = 12 * 3600
 REFRESH: Final = 15
-"""Seconds after which the overview refreshes itself."""
 PER_PAGE: Final = 50
 MOST_INVITATIONS: Final = 1000
 VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)

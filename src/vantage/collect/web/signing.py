@@ -21,7 +21,6 @@ from starlette.responses import Response
 
 DAY: Final = 86400
 COOKIE_LIFE: Final = 180 * DAY
-"""How long a participant is recognised."""
 PARTICIPANT_COOKIE: Final = "vantage"
 LANGUAGE_COOKIE: Final = "vantage-language"
 RESEARCHER_COOKIE: Final = "vantage-admin"
@@ -39,7 +38,6 @@ class FormToken:
     """The number of the page view: the same when a form is sent twice."""
     page: str
     seconds: float
-    """How long ago the page was rendered."""
 
 
 class StudySigner:
@@ -120,7 +118,6 @@ class StudySigner:
         return list(content[:-1])
 
     def _verify(self, text: str, salt: str) -> tuple[Any, ...]:
-        """The content of a signed text; empty where it is forged."""
         try:
             content = self._cookies.loads(text, salt=salt)
         except BadData:

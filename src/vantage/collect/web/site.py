@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vantage.collect.answers import LONGEST
-from vantage.collect.languages import ENGLISH, Language, language, reading_direction, with_texts
+from vantage.collect.languages import ENGLISH, Language, language, reading_direction
 from vantage.collect.phases import Guidelines
 from vantage.collect.web.forms import QuestionCache, layout, signed
 from vantage.collect.web.item_view import panels, prose
@@ -69,7 +69,7 @@ class Site:
         }
         translations = self.study.plan.translations
         texts = {code: translations[code].texts if code in translations else {} for code in self.study.languages}
-        self.languages = {code: with_texts(language(code), own) for code, own in texts.items()}
+        self.languages = {code: replace(language(code), texts=own) for code, own in texts.items()}
         self.question_cache, self.practice_cache = lru_cache(self._question_cache), lru_cache(self._question_cache)
         corpus_language = self.study.corpus.about.language
         known = re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", corpus_language)
@@ -80,7 +80,8 @@ class Site:
         """A page as HTML."""
         study = self.study.in_language(language.code)
         written = {"study": study.language, "instrument": study.instrument.language}
-        texts = {f"{name}_text": written_in(code) for name, code in written.items()}
+        # The letters of a text decide its direction.
+        texts = {f"{name}_text": Markup(' lang="{}" dir="auto"').format(code) for name, code in written.items()}
         return templates(language).get_template(template).render(self.shared | texts, **values)
 
     def item_lang(self, language: Language) -> str:
@@ -120,7 +121,6 @@ class Site:
         way: Presentation = PLAIN,
         language: Language = ENGLISH,
     ) -> Markup:
-        """The guidelines, the questions' meanings and the worked examples, for some conditions and questions."""
         # A random order says nothing here, where answers stand by themselves.
         way = way.having(order="") if way.order == "random" else way
         shown = [
@@ -180,11 +180,6 @@ def answer_text(question: Question, answer: float | str) -> str:
         return next((o.label for o in question.scale.opt_outs if o.status == answer), answer)
     label = next((o.label for o in question.scale.options if o.code == answer), "")
     return f"{signed(answer, question.scale)} {label}".strip()
-
-
-def written_in(code: str) -> Markup:
-    """The attributes of text in some language, whose direction its letters decide."""
-    return Markup(' lang="{}" dir="auto"').format(code)
 
 
 @lru_cache

@@ -11,7 +11,9 @@ import hashlib
 import time
 from collections.abc import Callable
 
-from vantage.collect.private import PrivateStore
+from sqlalchemy import func, select
+
+from vantage.collect.private import PrivateStore, failures
 
 ALL = "all"
 
@@ -32,17 +34,22 @@ class Throttle:
         limits = {_name(address, device): self.tries} | ({} if device else {ALL: 40 * self.tries})
         now, waits = self._clock(), [0]
         for who, most in limits.items():
-            count, first = self.store.failures(who, now - self.seconds)
+            query = select(func.count(), func.min(failures.c.at))
+            query = query.where(failures.c.who == who, failures.c.at > now - self.seconds)
+            count, first = self.store.read(lambda c, query=query: c.execute(query).one())  # type: ignore[misc]
             waits += [int(first + self.seconds - now) + 1] if count >= most else []
         return max(waits)
 
     def failed(self, address: str, device: str = "") -> None:
         """Records a wrong password."""
-        self.store.note_failure(_name(address, device), *(() if device else (ALL,)), keep=self.seconds)
+        now = time.time()
+        new = [{"who": one, "at": now} for one in (_name(address, device), *(() if device else (ALL,)))]
+        old = failures.delete().where(failures.c.at < now - self.seconds)
+        self.store.sql.execute(old, failures.insert().values(new))
 
     def passed(self, address: str, device: str = "") -> None:
         """Forgets the wrong passwords of somebody who knew the right one."""
-        self.store.forgive(_name(address, device))
+        self.store.sql.execute(failures.delete().where(failures.c.who == _name(address, device)))
 
 
 def _name(address: str, device: str) -> str:

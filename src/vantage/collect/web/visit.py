@@ -26,7 +26,6 @@ from vantage.collect.web.site import Site
 
 LOG: Final = logging.getLogger("vantage.collect")
 DOWN: Final = (OperationalError, InterfaceError, PoolTimeout)
-"""What SQLAlchemy raises where the database does not answer."""
 RETRY: Final = {"retry-after": "30"}
 """Sent while the database does not answer; browsers, proxies and platforms try again after so many seconds."""
 STATUS: Final = {"unknown": 404, "denied": 403, "conflict": 409}
@@ -55,7 +54,6 @@ class Visit:
     request: Request
     form: Form = field(default_factory=dict)
     body: bytes = b""
-    """The body of a JSON request."""
     participant: Participant | None = None
     session: str = ""
     """The session of a researcher who is logged in, with their name at its end."""
@@ -254,7 +252,6 @@ def fields(body: bytes, kind: str) -> dict[str, list[str]]:
 
 
 def _line(error: BaseException) -> str:
-    """An error with its location, on one line."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -263,5 +260,4 @@ def _line(error: BaseException) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text on one line of the log, whatever was sent."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:500]

@@ -103,7 +103,6 @@ def crowd(people: int, seed: int, mix: Mapping[str, float] | None = None) -> lis
 ITEM: Final = 0.4
 """The share of items in the latent variance of answers, unless a pilot says otherwise."""
 RATER: Final = 0.1
-"""The share of raters."""
 OPTS_OUT: Final = 0.02
 """How often a careful person chooses an opt-out."""
 SCREENED: Final = 1000
@@ -243,7 +242,6 @@ class RehearsalAnswers:
         return float(shown if shown != taken else rng.choice(codes))
 
     def _meant(self, form: StudyForm, question: Question, guest: Guest, rng: np.random.Generator) -> float:
-        """The answer of a person as they see the item, in the codes of the question."""
         model = self.models[question.id]
         answer = float(model.coded(self._latent(form, question, guest, rng)))
         if len(model.codes):
@@ -252,7 +250,6 @@ class RehearsalAnswers:
         return low + float(ndtr(answer)) * (high - low)
 
     def _latent(self, form: StudyForm, question: Question, guest: Guest, rng: np.random.Generator) -> Floats:
-        """What a person thinks of an item, before it is cut into options."""
         model = self.models[question.id]
         options = len(model.codes) if model.unordered else 1
         of_item = self._effect(f"item:{form.item}:{question.id}", options)

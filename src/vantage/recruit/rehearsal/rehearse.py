@@ -1,4 +1,4 @@
-"""Lets simulated people come to a study in simulated time, and says what the study will be.
+"""Simulates people who take part in a study, in simulated time, and forecasts its duration, cost and outcomes.
 
 The study runs on a database of its own that is thrown away. People arrive as from Prolific and fill in the typed form
 of each step, which does what the page does; whoever acts next in simulated time acts next, one at a time, so that the
@@ -80,7 +80,6 @@ CODES: Final = {
     "full_code": "FULL",
 }
 Advance = Callable[[int, int], None]
-"""Called with how many people have come and are done."""
 
 
 def rehearse(

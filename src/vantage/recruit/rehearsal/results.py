@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -23,11 +23,10 @@ from vantage.recruit.rehearsal.walker import READING, Walker
 FEE: Final = 1 / 3
 """What Prolific takes beside what it pays out."""
 VAT: Final = 0.2
-"""The tax on its fee."""
 
 VIEWS: Final = {
     "summary": View(
-        "What the study will be",
+        "Forecast",
         columns={
             "median_minutes": Column("minutes (median)", digits=1),
             "slow_minutes": Column("minutes (90 %)", digits=1),
@@ -47,7 +46,7 @@ VIEWS: Final = {
         ),
     ),
     "outcomes": View(
-        "How people ended, by kind",
+        "Outcomes by kind of person",
         columns={"minutes": Column("minutes (median)", digits=1), "behaviour": Column("how they behave")},
     ),
     "reliability": View(
@@ -76,7 +75,6 @@ VIEWS: Final = {
     ),
     "stuck": View("Pages that people could not pass", columns={"why": Column("what the page said")}),
 }
-"""How each table is shown."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,6 @@ class Rehearsal:
 
     study: str
     summary: pl.DataFrame
-    """One row."""
     outcomes: pl.DataFrame
     reliability: pl.DataFrame
     checks: pl.DataFrame
@@ -107,11 +104,11 @@ def results(
     overview = service.researchers.overview()
     wanted, answered = (sum(getattr(arm, name) for arm in overview.arms) for name in ("wanted", "answered"))
     open_seats = sum(arm.free + arm.reserved for arm in overview.arms)
-    everyone: list[tuple[Any, ...]] = [
+    came = [
         (one.guest.number, one.guest.kind, one.outcome, one.code, one.seconds / 60, one.came_back) for one in walkers
     ]
-    everyone += [(guest.number, guest.kind, "no place", "", None, None) for guest in unneeded]
-    everybody = pl.DataFrame(everyone, schema=_PEOPLE, orient="row", infer_schema_length=None).sort("person")
+    others = [(guest.number, guest.kind, "no place", "", None, None) for guest in unneeded]
+    everybody = pl.DataFrame([*came, *others], schema=_PEOPLE, orient="row", infer_schema_length=None).sort("person")
     finished = everybody.filter(outcome="finished")
     times = finished["minutes"].to_numpy() if len(finished) else np.array([np.nan])
     verdict = "Everything that was wanted was collected."
@@ -187,16 +184,12 @@ _ENDS: Final = ("finished", "ended early", "declined", "returned", "vanished", "
 
 
 def _stuck(walkers: list[Walker]) -> pl.DataFrame:
-    """Pages at which people gave up, with how many passed them."""
     at = Counter(walker.stuck_at for walker in walkers if walker.stuck_at)
     passed = Counter(name for walker in walkers for name in walker.passed)
     why = {walker.stuck_at: walker.why for walker in walkers if walker.stuck_at}
-    rows = [
-        {"page": name, "stuck": number, "passed": passed[name], "nobody": not passed[name], "why": why[name]}
-        for name, number in at.most_common()
-    ]
+    rows = [(name, number, passed[name], not passed[name], why[name]) for name, number in at.most_common()]
     schema = {"page": pl.String, "stuck": pl.Int64, "passed": pl.Int64, "nobody": pl.Boolean, "why": pl.String}
-    return pl.DataFrame(rows, schema=schema)
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _checks(study: AnnotationStudy, flags: list[tuple[Guest, RaterRow | None]]) -> pl.DataFrame:
@@ -232,7 +225,6 @@ def _checks(study: AnnotationStudy, flags: list[tuple[Guest, RaterRow | None]]) 
 
 
 def _reliability(service: StudyService) -> pl.DataFrame:
-    """Alpha of each question and condition, as the dashboard shows it."""
     shown = service.researchers.reliability()
     rows = shown.filter(pl.col("measure") == "alpha") if len(shown) else shown.clear()
     per_item = (pl.col("judgments") / pl.col("items")).fill_nan(None).round().cast(pl.Int64).alias("per_item")

@@ -10,7 +10,7 @@ import numpy as np
 
 from vantage.collect.form import StudyForm, consent_form, form_of
 from vantage.collect.participants import ParticipantService
-from vantage.collect.views import InvalidAnswers, Participant, Refused, Step
+from vantage.collect.views import ENDS, InvalidAnswers, Participant, Refused, Step
 from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers
 
 Outcome = Literal["at work", "finished", "ended early", "declined", "returned", "vanished", "stuck", "failed"]
@@ -24,7 +24,6 @@ TRIES: Final = 3
 """How often somebody tries to pass a page before they give up."""
 AWAY: Final = 20 * 60.0
 """Seconds after which somebody comes back who changes the device."""
-ENDS: Final = ("finished", "declined", "screened_out", "withdrawn", "full", "paused")
 
 
 @dataclass
@@ -35,7 +34,6 @@ class Walker:
     answers: RehearsalAnswers
     people: ParticipantService
     params: Mapping[str, str]
-    """The parameters of the link that the platform sends them to."""
     submission: str
     half_way: int
     """After how many forms those leave who leave half-way."""
@@ -44,7 +42,6 @@ class Walker:
     code: str = ""
     seconds: float = 0.0
     sent: int = 0
-    """Forms sent."""
     came_back: bool | None = None
     """Whether somebody who changed the device could continue."""
     passed: list[str] = field(default_factory=list)
@@ -139,7 +136,6 @@ class Walker:
         self.outcome = ends.get(step.kind, "ended early")
 
     def _time_for(self, form: StudyForm) -> float:
-        """Seconds that this person takes for a page."""
         required = [one.kind == "text" or any(q.rationale == "required" for q in one.questions) for one in form.fields]
         typed = 12 / TYPING * sum(required)
         chance = float(np.exp(self._rng.normal(0, 0.3)))
