@@ -11,7 +11,7 @@ import typer
 
 import vantage
 from vantage.cli.corpora import conditions, filtered
-from vantage.cli.output import Printed, VerbResult, VerbTable, listed, print_lines, write_figure
+from vantage.cli.output import Printed, VerbResult, VerbTable, listed, write_figure
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def measure(
     if model is not None:
         from vantage.measures.powered.estimate import sentences
 
-        print_lines(sentences(result, model, grouped), err=True)
+        typer.echo("\n".join(sentences(result, model, grouped)), err=True)
 
 
 def _present(
@@ -126,7 +126,7 @@ def _present(
     # Sentences and figure have the intervals of the table above them.
     shown = present(frame, chosen.view, name=chosen.name, by=by, figures=charts).alone
     if show is None and not quiet and (lines := [one.text for part in decide(shown.statements) for one in part]):
-        print_lines(["", *lines])
+        typer.echo("\n".join(["", *lines]))
     if figure is None:
         return
     figures = [part for part in shown.parts if isinstance(part, Figure)]
@@ -135,7 +135,7 @@ def _present(
         raise InputError("this result has no chart", remedy=f"pass {' or '.join(drawn)}" if drawn else None)
     if len(figures) > 1:
         raise InputError("a chart shows one question", remedy="pass --where question=NAME")
-    write_figure(figures[0].chart, figures[0].data, figures[0].options, figure)
+    write_figure(figures[0], figure)
 
 
 def _behind(frame: pl.DataFrame, folder: Path, where: list[str]) -> None:

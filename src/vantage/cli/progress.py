@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from vantage.cli.output import VerbResult, print_rows, printable
+from vantage.cli.output import VerbResult, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -35,15 +35,10 @@ def shown(one: Estimate) -> dict[str, Any]:
     }
 
 
-def print_estimate(rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> None:
+def estimated(rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> list[Any]:
     """The rows, and below them what they rest on."""
-    if any(row["cost"] == UNKNOWN for row in rows):
-        typer.echo(f"{PRICES}\n")
-    print_rows(rows)
-    typer.echo()
-    for note in notes:
-        typer.echo(f"• {printable(note)}")
-    typer.echo("Nothing was sent.")
+    unpriced = [f"{PRICES}\n"] if any(row["cost"] == UNKNOWN for row in rows) else []
+    return [*unpriced, rows, "", *(f"• {printable(note)}" for note in notes), "Nothing was sent."]
 
 
 def duration(seconds: float) -> str:

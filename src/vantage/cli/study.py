@@ -9,7 +9,7 @@ import typer
 
 from vantage.cli.options import Connection, Limits, pairs
 from vantage.cli.output import Output, VerbResult, listed
-from vantage.cli.progress import COUNTS, print_estimate, reported, resumable, shown, working
+from vantage.cli.progress import COUNTS, estimated, reported, resumable, shown, working
 from vantage.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _preview(made: Preview) -> VerbResult:
         "notes": made.notes,
     }
     rows = [{**who, **shown(one)} for who, one in [*asked, *([together] if len(asked) > 1 else ())]]
-    return VerbResult(data, *none, *(trained if made.trained else ()), lambda: print_estimate(rows, made.notes))
+    return VerbResult(data, *none, *(trained if made.trained else ()), *estimated(rows, made.notes))
 
 
 def _numbers(one: Estimate) -> dict[str, Any]:
