@@ -273,7 +273,13 @@ def merge(folders: list[Path], *, into: Into) -> VerbResult:
         folders (FOLDER): Two or more corpus folders.
     """
     first, *others = (vantage.Corpus.read(folder) for folder in folders)
-    return _written(first.merge(*others), into)
+    try:
+        return _written(first.merge(*others), into)
+    except InputError as error:
+        if "--duplicates" not in str(error.remedy):
+            raise
+        remedy = "leave them out of one corpus with: vantage corpora filter"
+        raise InputError("the corpora have judgments in common", file=folders[-1], remedy=remedy) from None
 
 
 @app.verb

@@ -147,7 +147,7 @@ def _column_row(column: dict[str, Any]) -> dict[str, Any]:
     if "counts" in column:
         order = {name: place for place, name in enumerate(column.get("order", ()))}
         counts = sorted(column["counts"].items(), key=lambda one: order.get(one[0], len(order)))
-        parts = [f"{name} {show(count)}" for name, count in counts]
+        parts = [f"{name} ({show(count)})" for name, count in counts]
         if "others" in column:
             parts = [*parts[:4], f"… ({column['distinct']} different)"]
         shown = ", ".join(parts)

@@ -154,12 +154,11 @@ def _behind(frame: pl.DataFrame, folder: Path, where: list[str]) -> None:
 def _list() -> VerbResult:
     from vantage.measures import registry
 
-    known = registry().values()
-    families = list(dict.fromkeys(m.family for m in known))
-    rows = [
-        {"measure": m.name, "family": m.family, "what": m.summary}
-        for m in sorted(known, key=lambda m: families.index(m.family))
-    ]
+    families: dict[str, list[dict[str, str]]] = {}
+    for one in registry().values():
+        row = {"measure": one.name, "family": one.family, "what": one.summary}
+        families.setdefault(one.family, []).append(row)
+    rows = [row for family in families.values() for row in family]
     return listed(rows, hint="Use one with: vantage measure NAME FOLDER --by question")
 
 
