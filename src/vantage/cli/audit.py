@@ -18,9 +18,9 @@ HIDDEN: Final = (
 SHOWN: Final = (
     *("rater", "scale", "effect", "contrast", "estimate", "low", "high", "over", "unit", "limit", "p_adjusted"),
 )
-"""What they see of the effects."""
+"""Columns of the effects that they see."""
 SHARES: Final = ("rater", "scale", "component", "variance", "estimate", "low", "high")
-"""What they see of the variance."""
+"""Columns of the variance components that they see."""
 
 
 def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> VerbTable:

@@ -134,7 +134,7 @@ def serve(
         typer.echo(f"The texts are stored in {folder}; the judgments will be, too.")
         chosen = replace(chosen, folder=folder)
     study = chosen.load()
-    # Edits hold from here on as long as nobody has come; afterwards the file is not looked at.
+    # Edits apply until the first participant comes; after that the file is ignored.
     with chosen.running(study, revision="before the start" if chosen.study else None) as service:
         if not service.researchers.has_password():
             password = secrets.token_urlsafe(9)  # shown once; only its hash is stored

@@ -250,7 +250,7 @@ def export(
         style: inspect, lm-eval: the prompting style, such as few-shot:4+reasoning or scoring.
         kinds (KIND,…|all): lewidi: whose annotations (default: people's).
         include_excluded: Include raters marked as excluded.
-        overwrite: Replace what is there.
+        overwrite: Replace existing files.
     """
     given = {"instrument": instrument, "question": question, "style": style, "kinds": kinds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

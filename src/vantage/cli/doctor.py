@@ -1,6 +1,6 @@
-"""`vantage doctor`: whether everything is in place, and what to do where it is not.
+"""`vantage doctor`: checks the installation and says how to mend it.
 
-Each check gives notices: what is fine, what is not there, and what is wrong.
+Each check yields notices: what is fine, what is not installed, and what is wrong.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def gpu() -> Iterator[Notice]:
 
 
 def places(folder: Path) -> Iterator[Notice]:
-    """Where files are written: the folder one works in, and that for temporary files."""
+    """Whether the working folder and the folder for temporary files can be written to, and their free space."""
     import tempfile
 
     for part, place in (("folder", folder), ("temporary files", Path(tempfile.gettempdir()))):
@@ -236,7 +236,7 @@ def database_of(address: str) -> Iterator[Notice]:
 
 
 def requirements() -> dict[str, dict[str, str]]:
-    """What Vantage itself (under an empty name) and each extra need: packages and the oldest versions that will do."""
+    """What Vantage itself (under an empty name) and each extra need: packages with their oldest supported versions."""
     from importlib.metadata import requires
 
     from packaging.requirements import Requirement

@@ -36,7 +36,7 @@ RESTING: Final = (
     *("question", "condition", "estimate", "low", "high", "over"),
     *("items", "raters", "judgments", "left_out", "reason"),
 )
-"""What people see of a result besides the columns that its view shows."""
+"""Columns that people see besides those that the view shows."""
 
 
 def measure(
@@ -60,7 +60,6 @@ def measure(
     Args:
         name: The measure.
         by (COLUMN,…): Columns of items, raters or judgments to group by.
-        figure: Also draw its chart, if it has one: .svg, .pdf or .png.
         list_: List the measures.
         help_ (-h): Show this, or the options of a measure.
     """

@@ -38,12 +38,15 @@ COMMON: Final = {
     "corpus": ("", "A corpus folder."),
     "database": ("URL", "sqlite:///FILE or postgresql://USER@HOST/NAME."),
     "estimate": ("", "Print calls, tokens, cost and time, and exit."),
+    "figure": ("", "Draw the chart: .svg, .pdf or .png."),
     "folder": ("", "A corpus folder."),
     "instrument": ("NAME", "A bundled instrument (NAME or NAME:FORM) or a file."),
     "into": ("", "Where to write the result."),
     "limit": ("", "The accepted risk of a wrong conclusion."),
     "mapping": ("NAME=COLUMN,…", "For a file of texts: text=COLUMN, target=COLUMN …"),
+    "name": ("", "Its name, or a path that ends in it."),
     "overwrite": ("", "Replace an existing corpus."),
+    "price": ("", "What one answer costs."),
     "part": ("", "The released part to predict: test or dev."),
     "run": ("", "The run's number; see vantage runs list."),
     "seed": ("", "Random seed."),
@@ -107,7 +110,7 @@ class VerbGroup(typer.Typer):
         return function
 
     def alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Adds a function that runs where the word stands alone."""
+        """Adds a function that runs if no verb follows."""
         run = verb(function)
 
         def unless_another(context: typer.Context, **given: Any) -> None:
@@ -236,7 +239,7 @@ def _resolved(function: Callable[..., Any], kind: Any) -> Any:
 
 
 def _typed(name: str, kind: str, flag: str, given: Values, _: ExitStack) -> Any:
-    """An argument from what was typed: several are a list, also of none."""
+    """An argument from what was typed: several give a list, which may be empty."""
     value = given[name]
     if "float]" in kind and value:
         from vantage.measures.option_text import convert

@@ -35,7 +35,7 @@ def print_rows(rows: pl.DataFrame | Sequence[dict[str, Any]], title: str = "") -
     from rich.text import Text
 
     rows = rows if isinstance(rows, Sequence) else rows.to_dicts()
-    # The columns that say something in at least one row.
+    # Only columns with a value in at least one row.
     columns = [name for name in (rows[0] if rows else ()) if any(show(row[name]) not in ("–", "") for row in rows)]
     console = Console(soft_wrap=False)
     style: dict[str, Any] = {"title_justify": "left", "title_style": "bold", "header_style": "bold"}
@@ -62,7 +62,7 @@ def print_rows(rows: pl.DataFrame | Sequence[dict[str, Any]], title: str = "") -
 
 
 def _cell(name: str, value: Any) -> str:
-    """A cell for people; a p value is never shown as naught."""
+    """A cell for people; a p value is never shown as 0."""
     chance = isinstance(value, float) and (name == "p" or name.startswith("p_"))
     return p_value(value) if chance else show(value)
 

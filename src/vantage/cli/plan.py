@@ -70,10 +70,9 @@ def plan(
         during: Is CORPUS enough, and if not, how much is missing?
         looks: With --during: how often you will look at the data.
     Output:
-        figure: Draw the frontier: .svg, .pdf or .png.
         settings: Print only the lines for the study file.
         to: A folder for a page with all tables and figures.
-        seed where json csv latex
+        figure seed where json csv latex
     """
     corpus = None if pilot is None else filtered(vantage.Corpus.read(pilot), where)
     goal, budget = planned.get("goal", "alpha"), planned.get("budget")

@@ -1,4 +1,4 @@
-"""`vantage rate`: put an instrument to a language model and add its judgments to the corpus."""
+"""`vantage rate`: ask a language model the questions of an instrument, and add its judgments to the corpus."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _check(needs: Sequence[tuple[str, object, str, object]], as_: Values) -> Non
 
 
 def _started(folder: Path, to: Path, plan: RunPlan) -> Path:
-    """The folder of the store: it is there from the start, so that a run that is cut off can go on."""
+    """The folder of the store, created before the run so that an interrupted run can be resumed."""
     for part in plan.parts:
         part.corpus.check_asked(part.used, part.asked, part.condition)
     if not to.exists():
@@ -295,7 +295,7 @@ def _show(plan: RunPlan, count: int) -> None:
         conversation = conversations.about(call)
         ask, before = next(conversation), list[Message]()
         while True:
-            # A later turn of the same chat is shown from where it goes on.
+            # Of a later turn in the same chat, only what is new is shown.
             goes_on = bool(before) and [*ask.request.messages[:1]] == before[:1]
             if before:
                 typer.echo(f"── then: {ask.step}" if goes_on else f"━━ then, in a new chat: {ask.step}")
@@ -339,7 +339,7 @@ def _estimate(
 
 
 def _ended(outcome: Outcome, notes: list[str], store: Path, to: Path) -> VerbResult:
-    """What became of a run; exit code 130 where it was interrupted, 1 where it ended early."""
+    """The result of a run; exit code 130 if it was interrupted, 1 if it ended early."""
     from vantage.runs.rating import summaries
 
     rows, tally = summaries(outcome), outcome.tally

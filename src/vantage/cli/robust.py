@@ -55,7 +55,6 @@ def robust(
 
     Args:
         most: The most specifications to compute; beyond it, a random sample is drawn.
-        figure: Draw the curve: .svg, .pdf or .png.
         to: A folder for a page with all tables and the figure.
     """
     from vantage.robust import curve, risk_sentences, risks, robust_report, sentences
@@ -103,9 +102,6 @@ def plan_risk(
     For corpora in which people judged some of the items and models all of them. For example:
 
     vantage plan risk prevalence CORPUS --reference 0.5 --limit 0.05 --price 0.12
-
-    Args:
-        price: What one answer costs.
     """
     from vantage.robust import risks
 

@@ -197,7 +197,7 @@ def _tested(rater: TrainedRater, part: Corpus, raters: list[str]) -> dict[str, A
 
 
 def _quality(rater: TrainedRater, notes: list[str]) -> list[str]:
-    """How well the rater did on texts that it had not seen, and what else is to be known."""
+    """How well the rater did on unseen texts, and what else users should know."""
     measured = "rank correlation, or macro F1 of a nominal scale"
     held = rater.about.get("validation", {}).get("held_out", {}).items()
     said = [f"held-out texts, {printable(question)}: {score:.3f} ({measured})" for question, score in held]
