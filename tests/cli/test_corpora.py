@@ -125,7 +125,7 @@ def test_filter_merge_and_traits(vantage: Vantage, demo: Path, tmp_path: Path) -
     done = vantage("corpora", "traits", tmp_path / "m", "--from", path)
     assert done.code == 0, done.err
     people = Corpus.read(tmp_path / "m").raters.height
-    assert f"The table says nothing about {people - 2} of {people} people: " in done.out
+    assert f"{people - 2} of {people} people are not in the table: " in done.out
     assert Corpus.read(tmp_path / "m").raters.filter(rater="r2")["country"].to_list() == ["PE"]
 
 

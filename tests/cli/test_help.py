@@ -19,6 +19,8 @@ from vantage.cli.options import help_groups
 SNAPSHOT: Final = Path(__file__).with_name("help.txt")
 MOST: Final = 20
 """A command with more options than this has them in groups."""
+SHARED: Final = {"--json", "--csv", "--latex", "--seed", "--database", "--k", "--allow-unique"}
+"""Options that mean the same wherever they are, and are made in one place for all commands."""
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -111,7 +113,22 @@ def test_a_command_that_is_not_understood_ends_with_one_sentence(
     assert done.err.count("\n") == 1
 
 
-def test_every_option_is_documented_and_none_is_unknown_to_docs_and_tests() -> None:
+def test_every_option_is_in_a_page_or_a_test_that_names_its_command() -> None:
+    root = Path(__file__).parents[2]
+    places = [root / "README.md", *root.glob("docs/**/*.md"), *root.glob("tests/**/test_*.py")]
+    texts = [set(re.findall(r"[\w-]+", one.read_text("utf-8"))) for one in places]
+    unknown = []
+    for name, command in commands():
+        told = set[str]().union(*(words for words in texts if words >= set(name.split()[1:])))
+        unknown += [
+            f"{name} {'/'.join(one.opts)}"
+            for one in options(command)
+            if not {*one.opts, *one.secondary_opts} & (told | SHARED) and not one.hidden
+        ]
+    assert unknown == [], "write them into a page of docs/ or a test, or remove them"
+
+
+def test_every_option_is_documented() -> None:
     root = Path(__file__).parents[2]
     pages = "\n".join(one.read_text("utf-8") for one in [root / "README.md", *root.glob("docs/**/*.md")])
     told = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", pages))

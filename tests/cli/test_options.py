@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import polars as pl
 import pytest
 import typer
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from tests.cli.conftest import Vantage
@@ -61,15 +63,49 @@ def test_a_condition_is_put_to_a_model(vantage: Vantage, demo: Path) -> None:
     assert "Nothing was sent." in done.out
 
 
+Hands = Annotated[
+    "dict[str, object]",
+    options_of("runs/options.py", "RunOptions", only="workers clarify fallbacks", flags={"workers": "--hands"}),
+]
+
+
+def lent(*, hands: Hands) -> VerbResult:
+    """Print what was given."""
+    return VerbResult(hands)
+
+
 def test_options_follow_from_a_signature() -> None:
-    given = options_of("runs/options.py", "RunOptions", only="workers clarify fallbacks", flags={"workers": "--hands"})
-    (workers, clarify, fallbacks) = (one.__metadata__[0] for one in given.__annotations__.values())
-    assert workers.default == "--hands"
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(verb(lent))
+    params: list[Any] = get_command(app).params
+    workers, clarify, fallbacks, *_ = params
+    assert workers.opts == ["--hands"]
     assert workers.help.startswith("With ray: how many workers")
-    assert clarify.default == "--clarify/--no-clarify"
+    assert (clarify.opts, clarify.secondary_opts) == (["--clarify"], ["--no-clarify"])
     assert clarify.show_default == "clarify"
     assert fallbacks.metavar == "A,B,…"
-    assert given(workers=None, clarify=False, fallbacks="a, b") == {"clarify": False, "fallbacks": ["a", "b"]}
+    told = CliRunner().invoke(app, ["--no-clarify", "--fallbacks", "a, b", "--json"], catch_exceptions=False)
+    assert json.loads(told.stdout) == {"clarify": False, "fallbacks": ["a", "b"]}
+
+
+def opened(*, closed: Annotated[list[str], lambda: closing(Door())]) -> None:
+    """Knock."""
+
+
+class Door(list[str]):
+    """Something that has to be closed."""
+
+    shut = 0
+
+    def close(self) -> None:
+        Door.shut += 1
+
+
+def test_what_is_opened_for_a_verb_is_closed_when_it_ends() -> None:
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(verb(opened))
+    assert CliRunner().invoke(app, []).exit_code == 0
+    assert Door.shut == 1
 
 
 def _pair(low: int, *, high: int = 9) -> tuple[int, int]:

@@ -282,7 +282,9 @@ def test_what_a_model_did_not_answer_is_filled_in_and_counted(
     task = tasks(released, only="Paraphrase")["Paraphrase"]
     unread = sum("that" in text for text in task.corpus.items.filter(split="test")["question_1"])
     assert 0 < unread < 12
-    assert f"{4 * unread} of 48 replies could not be read; people's marginal replaces them" in result.output
+    assert (
+        f"{4 * unread} of 48 replies could not be read; the shares of answers in training replace them" in result.output
+    )
     softs = dict(line.split("\t") for line in (tmp_path / "Paraphrase_test_soft.tsv").read_text().splitlines())
     usual = task_baseline(task, "marginal")["probabilities"][0].to_list()
     assert sum(json.loads(one) == pytest.approx(usual) for one in softs.values()) == unread

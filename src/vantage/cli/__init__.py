@@ -17,7 +17,7 @@ from vantage.errors import InputError, VantageError, not_installed
 
 def main() -> None:
     """Runs a verb; bad input ends with one sentence and exit code 2, never with a traceback."""
-    # Tables of replies are made of many small objects without circles; looking for these takes a tenth of the time.
+    # Tables of replies have many small objects and no cycles; looking for cycles would take a tenth of the time.
     gc.set_threshold(50_000)
     try:
         # Inside, so that an interruption while the verbs are imported is no traceback either.
@@ -41,7 +41,7 @@ def main() -> None:
             sys.stderr.write("vantage: interrupted\n")
         raise
     except BrokenPipeError:
-        # The reader of our output (head, less) has gone; nothing is left to say to it.
+        # The program that reads our output (head, less) has ended.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:

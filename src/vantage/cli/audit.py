@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from vantage.cli.corpora import Selected
-from vantage.cli.output import VerbTable, print_frame, tables
+from vantage.cli.output import VerbTable, tables
 from vantage.cli.progress import reported
 
 HIDDEN: Final = (
@@ -18,9 +18,9 @@ HIDDEN: Final = (
 SHOWN: Final = (
     *("rater", "scale", "effect", "contrast", "estimate", "low", "high", "over", "unit", "limit", "p_adjusted"),
 )
-"""What they see of the effects."""
+"""Columns of the effects that they see."""
 SHARES: Final = ("rater", "scale", "component", "variance", "estimate", "low", "high")
-"""What they see of the variance."""
+"""Columns of the variance components that they see."""
 
 
 def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> VerbTable:
@@ -48,12 +48,11 @@ def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> Verb
     named = {"variance": "components", "reliability": "reliability"}
     frames = {"effects": effects}
     frames |= {named[table.name]: table.frame for table in report.result.tables if table.name in named}
-
-    def shown() -> None:
-        for name, columns in (("effects", SHOWN), ("components", SHARES)):
-            if name in frames and len(known := frames[name].drop_nulls("estimate")):
-                print_frame(known.select(columns), title=name.capitalize(), space=True)
-
+    titled = [
+        (name.capitalize(), frames[name].drop_nulls("estimate").select(columns))
+        for name, columns in (("effects", SHOWN), ("components", SHARES))
+        if name in frames
+    ]
     return VerbTable(
-        effects, shown, *said, *unknown(effects), hidden=HIDDEN, data=partial(tables, frames, verdicts=said)
+        effects, *titled, *said, *unknown(effects), hidden=HIDDEN, data=partial(tables, frames, verdicts=said)
     )

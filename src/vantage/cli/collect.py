@@ -94,6 +94,19 @@ class ChosenStudy:
 Chosen = Annotated[ChosenStudy, ChosenStudy]
 
 
+def _running(chosen: Chosen) -> closing[StudyService]:
+    return chosen.running()
+
+
+def _reading(chosen: Chosen) -> closing[StudyService]:
+    return chosen.running(read_only=True)
+
+
+Running = Annotated["StudyService", _running]
+Reading = Annotated["StudyService", _reading]
+"""The chosen study with its database opened, for writing or for reading."""
+
+
 @app.verb
 def serve(
     chosen: Chosen,
@@ -121,7 +134,7 @@ def serve(
         typer.echo(f"The texts are stored in {folder}; the judgments will be, too.")
         chosen = replace(chosen, folder=folder)
     study = chosen.load()
-    # Edits hold from here on as long as nobody has come; afterwards the file is not looked at.
+    # Edits apply until the first participant comes; after that the file is ignored.
     with chosen.running(study, revision="before the start" if chosen.study else None) as service:
         if not service.researchers.has_password():
             password = secrets.token_urlsafe(9)  # shown once; only its hash is stored
@@ -163,62 +176,58 @@ def export(
     from vantage.corpora.disclosure import guard
 
     study = chosen.load()
+    place = to or study.folder
     if only and to is None:
         raise InputError("--only would replace the corpus with the collected judgments", remedy="pass --to FOLDER")
     with chosen.running(study) as service:
         corpus, checks = service.researchers.corpus(), service.researchers.checks()
-        people = service.researchers.platform_ids() if platform_ids else None
-    collected = len(corpus.judgments)
-    if not only:
-        corpus = merged(study.corpus, corpus, study.id)
-    check_replaced(to or study.folder, corpus, study.id)
-    corpus = guard(corpus, **disclosure)
-    if platform_ids is not None and people is not None:
-        write_private(people, platform_ids, apart=to or study.folder)
-    place = write(corpus, checks, to or study.folder)
-    with chosen.running(study) as service:
+        collected = len(corpus.judgments)
+        corpus = corpus if only else merged(study.corpus, corpus, study.id)
+        check_replaced(place, corpus, study.id)
+        corpus = guard(corpus, **disclosure)
+        if platform_ids is not None:
+            write_private(service.researchers.platform_ids(), platform_ids, apart=place)
+        write(corpus, checks, place)
         service.researchers.note_export("judgments and platform ids" if platform_ids else "judgments")
     summary = {"folder": str(place), "collected": collected, "judgments": len(corpus.judgments), "checks": len(checks)}
     return VerbResult(summary, f"{place}: {collected:,} collected judgments, {len(corpus.judgments):,} in all")
 
 
 @app.verb
-def status(chosen: Chosen) -> VerbResult:
+def status(service: Reading) -> VerbResult:
     """Show the study's progress and how well raters agree. Nothing is changed."""
-    with chosen.running(read_only=True) as service:
-        overview, agreement = service.researchers.overview(), service.researchers.reliability()
-        known = [asdict(arm) for arm in service.researchers.adaptive()]
-        sequential = service.researchers.sequential()
+    overview, agreement = service.researchers.overview(), service.researchers.reliability()
+    known = [asdict(arm) for arm in service.researchers.adaptive()]
+    sequential = service.researchers.sequential()
     stages = ", ".join(f"{count} {stage.replace('_', ' ')}" for stage, count in overview.participants.items())
     lines = []
     for row in sequential:
         under = f" ({row['condition']})" if row["condition"] else ""
         interval = (
-            f"alpha {row['estimate']:.2f}, always-valid 95 % interval {row['low']:.2f} to {row['high']:.2f}. "
+            "alpha {estimate:.2f}, always-valid 95 % interval {low:.2f} to {high:.2f}. "
             if row["low"] is not None
             else ""
         )
-        lines.append(f"{row['question']}{under}: {interval}{row['sentence']}")
+        lines.append(f"{row['question']}{under}: {interval.format(**row)}{row['sentence']}")
     return VerbResult(
         {**asdict(overview), "reliability": agreement.to_dicts(), "adaptive": known, "sequential": sequential},
         [asdict(arm) for arm in overview.arms],
         f"\nparticipants: {stages or 'none yet'}{'; the study is paused' if overview.paused else ''}\n",
-        *([agreement.drop("options", strict=False).to_dicts()] if len(agreement) else ()),
-        *(["", known] if known else ()),
+        ("", agreement.drop("options", strict=False)),
+        ("", known),
         *lines,
     )
 
 
 @app.verb
-def invite(chosen: Chosen, *, count: int = 1, url: str = "http://localhost:8000", note: str = "") -> VerbResult:
+def invite(service: Running, *, count: int = 1, url: str = "http://localhost:8000", note: str = "") -> VerbResult:
     """Create personal links.
 
     Args:
         count (-n): Number of invitations.
         note: A note for yourself, shown on the dashboard.
     """
-    with chosen.running() as service:
-        made = service.researchers.invite(count, note)
+    made = service.researchers.invite(count, note)
     links = [f"{url.rstrip('/')}/?invitation={one.token}" for one in made]
     rows = [{"link": link, "token": one.token, "note": note} for link, one in zip(links, made, strict=True)]
     return VerbResult(rows, *links)
@@ -226,7 +235,7 @@ def invite(chosen: Chosen, *, count: int = 1, url: str = "http://localhost:8000"
 
 @app.verb
 def password(
-    chosen: Chosen, *, name: str = "", role: Literal["view", "review", "manage"] = "view", remove: bool = False
+    service: Running, *, name: str = "", role: Literal["view", "review", "manage"] = "view", remove: bool = False
 ) -> None:
     """Set the dashboard's password, or one researcher's own, so that the log shows their name.
 
@@ -237,34 +246,31 @@ def password(
         role: What that researcher may do: view, review (also decide about raters), or manage.
         remove: Remove that researcher's password.
     """
-    with chosen.running() as service:
-        if remove:
-            service.researchers.remove_researcher(name)
-        else:
-            new = (
-                typer.prompt("Password", hide_input=True, confirmation_prompt=True)
-                if sys.stdin.isatty()
-                else sys.stdin.readline().rstrip("\r\n")
-            )
-            service.researchers.set_password(new, name, role)
+    if remove:
+        service.researchers.remove_researcher(name)
+    else:
+        new = (
+            typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+            if sys.stdin.isatty()
+            else sys.stdin.readline().rstrip("\r\n")
+        )
+        service.researchers.set_password(new, name, role)
     typer.echo(f"'{name}' can no longer log in." if remove else "The password is set.")
 
 
 @app.verb
-def log(chosen: Chosen) -> VerbResult:
+def log(service: Reading) -> VerbResult:
     """Show what happened and when (UTC), from consent to export, under pseudonyms."""
-    with chosen.running(read_only=True) as service:
-        rows = service.researchers.log()
+    rows = service.researchers.log()
     return VerbResult(rows.with_columns(rows["at"].dt.to_string("iso")).to_dicts(), rows.to_dicts())
 
 
 @app.verb
-def preview(chosen: Chosen, *, url: str = "http://localhost:8000") -> None:
+def preview(service: Reading, *, url: str = "http://localhost:8000") -> None:
     """Print a link for trying the study out: nothing is kept, and no seat is taken."""
     from vantage.collect.web.signing import PREVIEW_PAGE, StudySigner
 
-    with chosen.running(read_only=True) as service:
-        key = StudySigner(service.database.secret("web")).sign_form(PREVIEW_PAGE, PREVIEW_PAGE)
+    key = StudySigner(service.database.secret("web")).sign_form(PREVIEW_PAGE, PREVIEW_PAGE)
     typer.echo(f"{url.rstrip('/')}/preview/?key={key}")
 
 
@@ -289,7 +295,7 @@ def revise(study: Path, *, note: str, database: str | None = None) -> None:
 
 
 @app.verb
-def backup(file: Path, chosen: Chosen) -> None:
+def backup(file: Path, service: Reading) -> None:
     """Back up a study with its keys and platform ids, also while it is running.
 
     Args:
@@ -297,8 +303,7 @@ def backup(file: Path, chosen: Chosen) -> None:
     """
     from vantage.collect.backup import backup
 
-    with chosen.running(read_only=True) as service:
-        backup(service.database, file)
+    backup(service.database, file)
     typer.echo(f"{file}: {file.stat().st_size / 1e6:,.1f} MB; it holds the study's keys, so keep it to yourself.")
 
 
@@ -337,7 +342,7 @@ def check(file: Path, *, corpus: Path | None = None) -> VerbResult:
         {
             "block": block.id,
             "instrument": block.instrument.id,
-            "items": f"as in {block.repeats}" if block.repeats else len(rows[block.id]),
+            "items": f"as in {block.repeats}" if block.repeats else sizes[block.id],
             "conditions": [c for c in block.conditions if c],
             "question_sets": [list(group) for group in block.question_sets],
             "ratings_wanted": sum(wanted[arm] for arm in block.arms),
@@ -345,31 +350,30 @@ def check(file: Path, *, corpus: Path | None = None) -> VerbResult:
         }
         for block in study.blocks
     ]
-    own = {row for chosen in rows.values() for row in chosen}
+    rule, language, notes = study.plan.adaptive, study.instrument.language, []
     summary = {
         "study": study.id,
         "phases": [phase.stage.replace("working", "block") for phase in study.flow.phases],
-        "items": len(own),
+        "items": len(set().union(*rows.values())),
         "items_with_known_answers": len(study.kept_apart),
         "ratings_wanted": sum(wanted),
-        **({"ratings_at_most": sum(wanted) // study.plan.core * rule.max} if (rule := study.plan.adaptive) else {}),
+        **({"ratings_at_most": sum(wanted) // study.plan.core * rule.max} if rule else {}),
         "people_needed": people_needed(study.plan, study.blocks, sizes),
     }
-    sets = [" | ".join(", ".join(group) for group in block.question_sets) for block in study.blocks]
-    notes = []
-    if other := [code for code in study.languages if code != study.instrument.language.partition("-")[0].lower()]:
+    if other := [code for code in study.languages if code != language.partition("-")[0].lower()]:
         notes.append(
-            f"\nWhoever chooses {', '.join(other)} still reads the questions and guidelines in "
-            f"{study.instrument.language}: only the pages around them are translated."
+            f"\nParticipants who choose {', '.join(other)} still read the questions and guidelines in {language}: "
+            "only the pages around them are translated."
         )
     if len(set(people.values())) > 1 and not any(phase.blocks for phase in study.plan.flow):
         numbers = ", ".join(f"{name} {number}" for name, number in people.items())
-        notes.append(f"\nBlocks need different numbers of people ({numbers}); whoever finds a block full skips it.")
+        notes.append(f"\nBlocks need different numbers of people ({numbers}); participants skip blocks that are full.")
     if rule is not None and (needed := Until.parse(rule.until).needed) and needed[1] > rule.max:
         notes.append(
             f"\nItems on which people are evenly split need {needed[1]} ratings for '{rule.until}', so they stop "
             f"at {rule.max}; those on which everyone agrees need {needed[0]}."
         )
+    sets = [" | ".join(", ".join(group) for group in block.question_sets) for block in study.blocks]
     shown = [{**row, "question_sets": groups} for row, groups in zip(blocks, sets, strict=True)]
     return VerbResult({**summary, "blocks": blocks}, [summary], shown, *notes, f"\n{file}: no problems")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import vantage
 from vantage.cli.options import VerbGroup, options_of, pairs
-from vantage.cli.output import VerbResult, print_lines, show
-from vantage.errors import InputError
+from vantage.cli.output import VerbResult, show
+from vantage.errors import InputError, Problems, nearest
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -73,6 +73,49 @@ Reading = Annotated[Values, _scaled]
 """The options of the reader `table`."""
 
 
+def conditions(where: list[str]) -> dict[str, list[str]]:
+    """`--where COLUMN=VALUE,VALUE` and `COLUMN!=VALUE,VALUE` as keywords of `Corpus.filter`."""
+    return {column: values.split(",") for column, values in pairs(where, "--where", comma=False).items()}
+
+
+def filtered(corpus: Corpus, where: list[str]) -> Corpus:
+    """The part of a corpus that fits `--where`; a value that occurs nowhere is refused, with the nearest that does."""
+    for column, values in conditions(where).items():
+        known = corpus.values_of(column.removesuffix("!"))
+        for value in values:
+            if value not in known and value.removesuffix(".0") not in known:
+                raise InputError(f"no {column.removesuffix('!')} is '{value}'", remedy=nearest(value, known[:50]))
+    part = corpus.filter(**conditions(where)) if where else corpus
+    if where and part.judgments.is_empty() and not corpus.judgments.is_empty():
+        raise InputError(f"nothing matches --where {' --where '.join(where)}", remedy="loosen the conditions")
+    return part
+
+
+def _selected(corpus: Path, *, where: list[str]) -> Corpus:
+    return filtered(vantage.Corpus.read(corpus), where)
+
+
+def _into(*, to: Path, overwrite: bool = False) -> Path:
+    """A folder for a corpus; one is not replaced unasked, as it may hold judgments that were collected or paid for."""
+    from vantage.corpora import storage
+
+    if storage.is_corpus(to) and not overwrite:
+        raise InputError("there is a corpus already", file=to, remedy="choose another folder or pass --overwrite")
+    return to
+
+
+def _changed(folder: Path, *, to: Path | None = None, overwrite: bool = False) -> tuple[Corpus, Path]:
+    return vantage.Corpus.read(folder), folder if to is None else _into(to=to, overwrite=overwrite)
+
+
+Selected = Annotated["Corpus", _selected]
+"""A corpus, or the part of it that fits `--where`."""
+Into = Annotated[Path, _into]
+"""Where a new corpus is written."""
+Changed = Annotated["tuple[Corpus, Path]", _changed]
+"""A corpus, and where it is written when it has changed."""
+
+
 def trait_scales(texts: list[str]) -> dict[str, str]:
     """`COLUMN:LEVEL` words as a mapping.
 
@@ -91,14 +134,13 @@ def trait_scales(texts: list[str]) -> dict[str, str]:
 def import_(
     reader: str,
     *,
-    to: Path,
+    into: Into,
     reading: Reading,
     from_: Path | None = None,
     licence: str | None = None,
     source: str | None = None,
     language: str | None = None,
     option: Mapping[str, str],
-    overwrite: bool = False,
 ) -> VerbResult:
     """Read data in a known format and write a corpus folder.
 
@@ -124,12 +166,11 @@ def import_(
     if from_ is None and Path(reader).is_file():
         reader, from_ = "table", Path(reader)
     if from_ is None:
-        raise InputError("no file given", remedy=f"run: vantage corpora import {reader} --from PATH --to {to}")
-    _vacant(to, overwrite=overwrite)
+        raise InputError("no file given", remedy=f"run: vantage corpora import {reader} --from PATH --to {into}")
     corpus = load(reader, from_, **{**option, **reading})
     facts: dict[str, Any] = {"licence": licence, "source": source, "language": language}
     corpus.about = replace(corpus.about, **{name: value for name, value in facts.items() if value is not None})
-    return _written(corpus, to)
+    return _written(corpus, into)
 
 
 @app.verb
@@ -166,11 +207,11 @@ def describe(folder: Path) -> VerbResult:
 
     Sizes, judgments per item and rater, scales and answers, traits, and what looks odd.
     """
-    from vantage.cli.description import print_description
+    from vantage.cli.description import description
     from vantage.corpora.describe import describe as described
 
     facts = described(vantage.Corpus.read(folder))
-    return VerbResult(facts, lambda: print_description(facts))
+    return VerbResult(facts, *description(facts))
 
 
 @app.verb
@@ -178,9 +219,9 @@ def validate(folder: Path) -> VerbResult:
     """Check a corpus folder and report every kind of problem in it."""
     from vantage.corpora.describe import problems
 
-    faults = problems(folder)
-    shown = (lambda: print_lines(faults, err=True)) if faults else f"{folder}: no problems"
-    return VerbResult([{"problem": problem} for problem in faults], shown, code=2 if faults else 0)
+    if not (faults := problems(folder)):
+        return VerbResult([], f"{folder}: no problems")
+    return VerbResult([{"problem": problem} for problem in faults], error=Problems(folder, faults))
 
 
 @app.verb
@@ -209,7 +250,7 @@ def export(
         style: inspect, lm-eval: the prompting style, such as few-shot:4+reasoning or scoring.
         kinds (KIND,…|all): lewidi: whose annotations (default: people's).
         include_excluded: Include raters marked as excluded.
-        overwrite: Replace what is there.
+        overwrite: Replace existing files.
     """
     given = {"instrument": instrument, "question": question, "style": style, "kinds": kinds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -219,31 +260,31 @@ def export(
 
 
 @app.verb
-def filter_(folder: Path, *, to: Path, where: list[str], overwrite: bool = False) -> VerbResult:
+def filter_(corpus: Selected, *, into: Into) -> VerbResult:
     """Write the part of a corpus that matches --where."""
-    _vacant(to, overwrite=overwrite)
-    return _written(filtered(vantage.Corpus.read(folder), where), to)
+    return _written(corpus, into)
 
 
 @app.verb
-def merge(folders: list[Path], *, to: Path, overwrite: bool = False) -> VerbResult:
+def merge(folders: list[Path], *, into: Into) -> VerbResult:
     """Merge several corpora into one.
 
     Args:
         folders (FOLDER): Two or more corpus folders.
     """
-    _vacant(to, overwrite=overwrite)
     first, *others = (vantage.Corpus.read(folder) for folder in folders)
-    return _written(first.merge(*others), to)
+    try:
+        return _written(first.merge(*others), into)
+    except InputError as error:
+        if "--duplicates" not in str(error.remedy):
+            raise
+        remedy = "leave them out of one corpus with: vantage corpora filter"
+        raise InputError("the corpora have judgments in common", file=folders[-1], remedy=remedy) from None
 
 
 @app.verb
 def tuples(
-    folder: Path,
-    *,
-    to: Path,
-    options: Annotated[Values, options_of("corpora/tuples.py", "tuples")],
-    overwrite: bool = False,
+    folder: Path, *, into: Into, options: Annotated[Values, options_of("corpora/tuples.py", "tuples")]
 ) -> VerbResult:
     """Write a corpus of tuples of texts, for pairwise comparisons and best–worst scaling.
 
@@ -251,20 +292,11 @@ def tuples(
     """
     from vantage.corpora.tuples import tuples as made
 
-    _vacant(to, overwrite=overwrite)
-    return _written(made(vantage.Corpus.read(folder), **options), to)
+    return _written(made(vantage.Corpus.read(folder), **options), into)
 
 
 @app.verb
-def traits(
-    folder: Path,
-    *,
-    from_: Path | None = None,
-    trait: list[str],
-    rater: str | None = None,
-    to: Path | None = None,
-    overwrite: bool = False,
-) -> VerbResult:
+def traits(changed: Changed, *, from_: Path | None = None, rater: str | None = None, trait: list[str]) -> VerbResult:
     """Add traits of raters from a table, or declare the scales of their traits.
 
     The table has one row per rater, such as a Prolific demographics export.
@@ -276,30 +308,22 @@ def traits(
     from vantage.corpora import PEOPLE
     from vantage.corpora.prolific import read_traits
 
-    _vacant(to or folder, overwrite=overwrite or to is None)
+    corpus, to = changed
     if from_ is None and not trait:
         raise InputError("no table of raters given", remedy="pass --from FILE, or --trait age:ordered")
-    corpus = vantage.Corpus.read(folder)
-    known = read_traits(from_, rater) if from_ is not None else corpus.raters
-    corpus = corpus.join_traits(known) if from_ is not None else corpus
-    corpus = corpus.with_trait_scales(trait_scales(trait)) if trait else corpus
-    people = [name for name, kind in corpus.raters.select("rater", "kind").iter_rows() if kind in PEOPLE]
-    described = set(known["rater"])
-    unknown = [name for name in people if name not in described]
-    some = ", ".join(unknown[:5]) + (" …" if len(unknown) > 5 else "")
-    note = f"• The table says nothing about {len(unknown):,} of {len(people):,} people: {some}."
-    return _written(corpus, to or folder, *([note] if unknown else ()))
+    note = []
+    if from_ is not None:
+        known = read_traits(from_, rater)
+        corpus, described = corpus.join_traits(known), set(known["rater"])
+        people = [name for name, kind in corpus.raters.select("rater", "kind").iter_rows() if kind in PEOPLE]
+        if unknown := [name for name in people if name not in described]:
+            some = ", ".join(unknown[:5]) + (" …" if len(unknown) > 5 else "")
+            note = [f"• {len(unknown):,} of {len(people):,} people are not in the table: {some}."]
+    return _written(corpus.with_trait_scales(trait_scales(trait)) if trait else corpus, to, *note)
 
 
 @app.verb
-def design(
-    folder: Path,
-    *,
-    sources: str | None = None,
-    groups: str | None = None,
-    to: Path | None = None,
-    overwrite: bool = False,
-) -> VerbResult:
+def design(changed: Changed, *, sources: str | None = None, groups: str | None = None) -> VerbResult:
     """Declare which items and which raters were drawn together.
 
     Intervals and tests then generalise to other conversations, not only to other posts of the same ones. Without an
@@ -311,19 +335,17 @@ def design(
     """
     from vantage.corpora.describe import describe as described
 
-    corpus = vantage.Corpus.read(folder)
+    corpus, to = changed
     if sources is None and groups is None:
         facts = described(corpus)
         rows = [{"drawn together": name, "column": column or "(none)"} for name, column in facts["design"].items()]
         return VerbResult({**facts["design"], "undeclared": facts["undeclared"]}, rows, *facts["undeclared"])
-    _vacant(to or folder, overwrite=overwrite or to is None)
     known = corpus.design
-    corpus = corpus.with_design(sources=sources or known.sources, groups=groups or known.groups)
-    return _written(corpus, to or folder)
+    return _written(corpus.with_design(sources=sources or known.sources, groups=groups or known.groups), to)
 
 
 @app.verb
-def weight(folder: Path, *, to: Path, name: str, bounds: Sequence[str], base: str | None = None) -> VerbResult:
+def weight(folder: Path, *, to: Path, name: str, bounds: Sequence[float], base: str | None = None) -> VerbResult:
     """Weight people so that the raters represent a population.
 
     Weights are raked to the target and kept with the corpus; measures use them with --weights NAME.
@@ -334,45 +356,12 @@ def weight(folder: Path, *, to: Path, name: str, bounds: Sequence[str], base: st
         bounds (LOW,HIGH): Keep weights (their mean is 1) within these bounds, such as 0.3,3.
         base: A column of weights to start from (default: equal weights).
     """
-    from vantage.measures import convert
-
-    kept = convert(",".join(bounds), Sequence[float], "--bounds") or None
-    corpus = vantage.Corpus.read(folder).with_weights(name, to, bounds=kept, base=base)
+    corpus = vantage.Corpus.read(folder).with_weights(name, to, bounds=bounds or None, base=base)
     corpus.write(folder)
     record = corpus.about.weights[name]
     stored = {"weights": name, **record.model_dump(mode="json", exclude_defaults=True)}
     use = f"Use them with: vantage measure alpha {folder} --weights {name}"
     return VerbResult(stored, *(f"• {line}" for line in record.sentences), use)
-
-
-def conditions(where: list[str]) -> dict[str, list[str]]:
-    """`--where COLUMN=VALUE,VALUE` and `COLUMN!=VALUE,VALUE` as keywords of `Corpus.filter`."""
-    return {column: values.split(",") for column, values in pairs(where, "--where", comma=False).items()}
-
-
-def filtered(corpus: Corpus, where: list[str]) -> Corpus:
-    """The part of a corpus that fits `--where`; a value that occurs nowhere is refused, with the nearest that does."""
-    from vantage.errors import nearest
-
-    for column, values in conditions(where).items():
-        column = column.removesuffix("!")  # noqa: PLW2901
-        known = corpus.values_of(column)
-        for value in values:
-            if value not in known and value.removesuffix(".0") not in known:
-                raise InputError(f"no {column} is '{value}'", remedy=nearest(value, known[:50]))
-    part = corpus.filter(**conditions(where)) if where else corpus
-    if where and part.judgments.is_empty() and not corpus.judgments.is_empty():
-        raise InputError(f"nothing matches --where {' --where '.join(where)}", remedy="loosen the conditions")
-    return part
-
-
-def _selected(corpus: Path, *, where: list[str]) -> Corpus:
-    """A corpus, or a part of it."""
-    return filtered(vantage.Corpus.read(corpus), where)
-
-
-Selected = Annotated["Corpus", _selected]
-"""A corpus, or the part of it that fits `--where`."""
 
 
 def texts_or_corpus(
@@ -404,14 +393,6 @@ def texts_or_corpus(
     if write:
         corpus.write(place)
     return place, corpus
-
-
-def _vacant(to: Path, *, overwrite: bool) -> None:
-    """Refuses to replace a corpus unasked: it may hold judgments that were collected or paid for."""
-    from vantage.corpora import storage
-
-    if storage.is_corpus(to) and not overwrite:
-        raise InputError("there is a corpus already", file=to, remedy="choose another folder or pass --overwrite")
 
 
 def _written(corpus: Corpus, to: Path, *further: str) -> VerbResult:

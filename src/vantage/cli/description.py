@@ -5,59 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import typer
-
-from vantage.cli.output import print_rows, show
+from vantage.cli.output import show
 from vantage.corpora.readers.column_facts import stem
 
+NONE = "(none)"
 WAYS = {2: "two", 3: "three", 4: "four"}
 
 
-def print_description(facts: dict[str, Any]) -> None:
-    """A description for people."""
-    typer.echo(f"{facts['title'] or facts['name']}")
+def description(facts: dict[str, Any]) -> Iterator[Any]:
+    """A description for people: lines and tables."""
+    yield facts["title"] or facts["name"]
     if facts["source"]:
-        typer.echo(f"from {facts['source']}" + (f"; licence: {facts['licence']}" if facts["licence"] else ""))
-    typer.echo("")
-    sizes = {key: facts[key] for key in ("items", "targets", "raters", "judgments", "rationales") if facts.get(key)}
-    typer.echo(", ".join(f"{show(size)} {name}" for name, size in sizes.items()))
+        yield f"from {facts['source']}" + (f"; licence: {facts['licence']}" if facts["licence"] else "")
+    yield ""
+    sizes = ("items", "targets", "raters", "judgments", "rationales")
+    yield ", ".join(f"{show(facts[name])} {name}" for name in sizes if facts.get(name))
     for key in ("judgments_per_item", "judgments_per_rater"):
-        spread = facts[key]
-        if spread["min"] is not None:
+        if (spread := facts[key])["min"] is not None:
             low, middle, high = (show(spread[part]) for part in ("min", "median", "max"))
-            typer.echo(f"{key.replace('_', ' ')}: {low} to {high}, median {middle}")
+            yield f"{key.replace('_', ' ')}: {low} to {high}, median {middle}"
     for key in ("kinds", "conditions", "statuses"):
-        counts = {name or "(none)": count for name, count in facts[key].items()}
-        if len(counts) > 1 or key == "kinds":
-            typer.echo(f"{key}: {', '.join(f'{show(count)} {name}' for name, count in counts.items())}")
+        if len(counts := facts[key]) > 1 or key == "kinds":
+            yield f"{key}: {', '.join(f'{show(count)} {name or NONE}' for name, count in counts.items())}"
     if drawn := [f"{what} by {column}" for what, column in facts["design"].items() if column]:
-        typer.echo(f"drawn together: {', '.join(drawn)}")
-    typer.echo("")
-    apart = len({question["kind"] for question in facts["questions"]}) > 1
-    print_rows([_question_row(question, apart) for question in facts["questions"]])
-    for codes in dict.fromkeys(
-        tuple(q["values"]) for q in facts["questions"] if q["values"] and len(q["values"]) <= 11
-    ):
-        alike = [q for q in facts["questions"] if q["values"] and tuple(q["values"]) == codes]
-        typer.echo("")
+        yield f"drawn together: {', '.join(drawn)}"
+    yield ""
+    questions = facts["questions"]
+    apart = len({question["kind"] for question in questions}) > 1
+    yield [_question_row(question, apart) for question in questions]
+    by_codes: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for question in questions:
+        if question["values"] and len(question["values"]) <= 11:
+            by_codes.setdefault(tuple(question["values"]), []).append(question)
+    for codes, alike in by_codes.items():
+        yield ""
         words = alike[0].get("labels") or {}
-        shared = all((q.get("labels") or {}) == words for q in alike)
-        heads = {code: f"{code} {words[code]}" if shared and words.get(code) else code for code in codes}
-        print_rows(
-            [
-                {"answers": q["question"], **_kind(q, apart), **{heads[code]: n for code, n in q["values"].items()}}
-                for q in alike
-            ]
-        )
-    for heading, columns in (
-        ("Traits of the raters", facts["traits"]),
-        ("Columns of the items", facts["item_columns"]),
-    ):
-        if columns:
-            typer.echo("")
-            print_rows([{"column": name, **_column_row(c)} for name, c in columns.items()], title=heading)
-    if remarks := _remarks(facts):
-        typer.echo("\n" + "\n".join(f"• {remark}" for remark in remarks))
+        words = words if all((q.get("labels") or {}) == words for q in alike) else {}
+        heads = {code: f"{code} {words.get(code, '')}".strip() for code in codes}
+        yield [
+            {"answers": q["question"], **_kind(q, apart), **{heads[code]: n for code, n in q["values"].items()}}
+            for q in alike
+        ]
+    yield ""
+    for heading, key in (("Traits of the raters", "traits"), ("Columns of the items", "item_columns")):
+        yield heading, [{"column": name, **_column_row(column)} for name, column in facts[key].items()]
+    yield from (f"• {remark}" for remark in _remarks(facts))
 
 
 def preview_lines(facts: dict[str, Any]) -> Iterator[str]:
@@ -155,7 +147,7 @@ def _column_row(column: dict[str, Any]) -> dict[str, Any]:
     if "counts" in column:
         order = {name: place for place, name in enumerate(column.get("order", ()))}
         counts = sorted(column["counts"].items(), key=lambda one: order.get(one[0], len(order)))
-        parts = [f"{name} {show(count)}" for name, count in counts]
+        parts = [f"{name} ({show(count)})" for name, count in counts]
         if "others" in column:
             parts = [*parts[:4], f"… ({column['distinct']} different)"]
         shown = ", ".join(parts)

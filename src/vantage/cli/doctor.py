@@ -1,6 +1,6 @@
-"""`vantage doctor`: whether everything is in place, and what to do where it is not.
+"""`vantage doctor`: checks the installation and says how to mend it.
 
-Each check gives notices: what is fine, what is not there, and what is wrong.
+Each check yields notices: what is fine, what is not installed, and what is wrong.
 """
 
 from __future__ import annotations
@@ -77,17 +77,20 @@ def doctor(*, folder: Path = Path(), database: str | None = None) -> VerbResult:
 
 def installation() -> Iterator[Notice]:
     """Python, Vantage and the packages that it cannot do without."""
-    python = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     old = sys.version_info[:2] < OLDEST
     newer = f"install Python {'.'.join(map(str, OLDEST))} or newer" if old else ""
+    python = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     yield Notice("python", "problem" if old else "fine", python, newer)
     yield Notice("vantage", "fine", f"Vantage {__version__}")
     wanted = requirements().get("", {})
-    wrong = {name: least for name, least in wanted.items() if not _enough(_version(name), least)}
-    for name, least in wrong.items():
-        installed = _version(name)
-        has = f"{name} is {installed}, and {least} or newer is needed" if installed else f"{name} is not installed"
-        yield Notice("packages", "problem", has, f"run: pip install --upgrade '{name}>={least}'")
+    wrong = _missing(wanted)
+    for name in wrong:
+        has = (
+            f"is {installed}, and {wanted[name]} or newer is needed"
+            if (installed := _version(name))
+            else "is not installed"
+        )
+        yield Notice("packages", "problem", f"{name} {has}", f"run: pip install --upgrade '{name}>={wanted[name]}'")
     if not wrong:
         shown = ", ".join(f"{name} {_version(name)}" for name in ("polars", "numpy", "scipy", "matplotlib"))
         yield Notice("packages", "fine", f"all {len(wanted)} packages are installed: {shown} …")
@@ -96,16 +99,16 @@ def installation() -> Iterator[Notice]:
 def extras() -> Iterator[Notice]:
     """Which optional parts are installed."""
     known = requirements()
-    for extra, purpose in EXTRAS.items():
-        wanted = known.get(extra, {})
-        missing = [name for name, least in wanted.items() if not _enough(_version(name), least)]
-        if not wanted:
-            continue
-        if missing:
-            absence = f"{purpose}: {', '.join(missing)} not installed"
-            yield Notice(f"extra {extra}", "absent", absence, f"to use it, run: pip install 'vantage-raters[{extra}]'")
+    for extra in (one for one in EXTRAS if one in known):
+        if missing := _missing(known[extra]):
+            absence, remedy = (
+                f"{', '.join(missing)} not installed",
+                f"to use it, run: pip install 'vantage-raters[{extra}]'",
+            )
+            yield Notice(f"extra {extra}", "absent", f"{EXTRAS[extra]}: {absence}", remedy)
         else:
-            yield Notice(f"extra {extra}", "fine", f"{purpose}: {', '.join(f'{n} {_version(n)}' for n in wanted)}")
+            versions = ", ".join(f"{name} {_version(name)}" for name in known[extra])
+            yield Notice(f"extra {extra}", "fine", f"{EXTRAS[extra]}: {versions}")
 
 
 def plugins() -> Iterator[Notice]:
@@ -120,11 +123,9 @@ def plugins() -> Iterator[Notice]:
     registries: tuple[Plugins[Any], ...] = (INSTRUMENTS, READERS, MODELS, MEASURES, CHARTS, STUDIES)
     for registry in registries:
         for plugin, outcome in registry.tried():
-            part = f"plugin {registry.what} {plugin.name}"
-            if isinstance(outcome, InputError):
-                yield Notice(part, "problem", str(outcome))
-            else:
-                yield Notice(part, "fine", f"{plugin.package} ({plugin.point.value})")
+            wrong = isinstance(outcome, InputError)
+            text = str(outcome) if wrong else f"{plugin.package} ({plugin.point.value})"
+            yield Notice(f"plugin {registry.what} {plugin.name}", "problem" if wrong else "fine", text)
 
 
 def models() -> Iterator[Notice]:
@@ -145,12 +146,11 @@ def models() -> Iterator[Notice]:
             yield Notice(f"model {name}", state, str(error))
     cached = sorted(folder.name for folder in _hub().glob("models--*") if folder.is_dir())
     names = [name.removeprefix("models--").replace("--", "/") for name in cached]
-    summary = (
-        f"{len(names)} in the cache: {', '.join(names[:8])}{' …' * (len(names) > 8)}" if names else "none in the cache"
-    )
-    yield Notice("models of the hub", "fine" if names else "absent", summary)
-    key = "set" if os.environ.get("OPENAI_API_KEY") else "not set; endpoints that need no key work without it"
-    yield Notice("OPENAI_API_KEY", "fine" if key == "set" else "absent", key)
+    shown = f"{len(names)} in the cache: {', '.join(names[:8])}{' …' * (len(names) > 8)}"
+    yield Notice("models of the hub", "fine" if names else "absent", shown if names else "none in the cache")
+    key = os.environ.get("OPENAI_API_KEY")
+    about = "set" if key else "not set; endpoints that need no key work without it"
+    yield Notice("OPENAI_API_KEY", "fine" if key else "absent", about)
 
 
 def gpu() -> Iterator[Notice]:
@@ -179,7 +179,7 @@ def gpu() -> Iterator[Notice]:
 
 
 def places(folder: Path) -> Iterator[Notice]:
-    """Where files are written: the folder one works in, and that for temporary files."""
+    """Whether the working folder and the folder for temporary files can be written to, and their free space."""
     import tempfile
 
     for part, place in (("folder", folder), ("temporary files", Path(tempfile.gettempdir()))):
@@ -192,11 +192,9 @@ def places(folder: Path) -> Iterator[Notice]:
             yield Notice(part, "problem", f"{place} is not writable ({reason})", "choose another folder")
             continue
         free = shutil.disk_usage(place).free
+        remedy = "free some space before a long run" if free < NEEDED_SPACE else ""
         space = f"{place} is writable, {free / 2**30:,.1f} GiB free"
-        enough = free >= NEEDED_SPACE
-        yield Notice(
-            part, "fine" if enough else "problem", space, "" if enough else "free some space before a long run"
-        )
+        yield Notice(part, "problem" if remedy else "fine", space, remedy)
 
 
 def database_of(address: str) -> Iterator[Notice]:
@@ -211,35 +209,34 @@ def database_of(address: str) -> Iterator[Notice]:
     except InputError as error:
         yield Notice("database", "problem", str(error))
         return
-    shown = url.render_as_string(hide_password=True)
-    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
-        parent = Path(str(url.database)).absolute().parent
-        if parent.is_dir():
+    shown, file = url.render_as_string(hide_password=True), Path(str(url.database))
+    sqlite = url.get_backend_name() == "sqlite"
+    if sqlite and not file.exists():
+        if file.absolute().parent.is_dir():
             yield Notice("database", "absent", f"{shown} does not exist yet; the first vantage collect creates it")
         else:
-            yield Notice("database", "problem", f"{shown}: there is no folder {parent}", "create it first")
+            no_folder = f"{shown}: there is no folder {file.absolute().parent}"
+            yield Notice("database", "problem", no_folder, "create it first")
         return
-    sqlite = url.get_backend_name() == "sqlite"
-    waiting = {"timeout": 5} if sqlite else {"connect_timeout": 5}
     # SQLite looks into the file only when it has to read something of it.
     looked = "SELECT count(*) FROM sqlite_master" if sqlite else "SELECT 1"
     try:
-        engine = create_engine(url, connect_args=waiting)
+        engine = create_engine(url, connect_args={"timeout" if sqlite else "connect_timeout": 5})
         with engine.connect() as connection:
             connection.execute(text(looked))
-            kept = ".".join(map(str, engine.dialect.server_version_info or ()))
+        version = ".".join(map(str, engine.dialect.server_version_info or ()))
         engine.dispose()
     except (NoSuchModuleError, ModuleNotFoundError, ArgumentError):
         yield Notice("database", "problem", "PostgreSQL needs psycopg", "run: pip install 'vantage-raters[postgres]'")
     except DBAPIError as error:
-        reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error).__name__
+        reason = next(iter(str(error.orig).strip().splitlines()), type(error).__name__)
         yield Notice("database", "problem", f"{shown} cannot be reached ({reason})", "check address, name and password")
     else:
-        yield Notice("database", "fine", f"{shown} answers ({engine.dialect.name} {kept})")
+        yield Notice("database", "fine", f"{shown} answers ({engine.dialect.name} {version})")
 
 
 def requirements() -> dict[str, dict[str, str]]:
-    """What Vantage itself (under an empty name) and each extra need: packages and the oldest versions that will do."""
+    """What Vantage itself (under an empty name) and each extra need: packages with their oldest supported versions."""
     from importlib.metadata import requires
 
     from packaging.requirements import Requirement
@@ -249,9 +246,9 @@ def requirements() -> dict[str, dict[str, str]]:
         if (wanted := Requirement(line)).name == "vantage-raters":
             continue  # an extra that contains another
         least = next((part.version for part in wanted.specifier if part.operator in (">=", "==")), "0")
-        for extra in ("", *EXTRAS):
-            alone = wanted.marker is None or "extra" not in str(wanted.marker)
-            if (extra == "" or not alone) and (wanted.marker is None or wanted.marker.evaluate({"extra": extra})):
+        always = wanted.marker is None or wanted.marker.evaluate({"extra": ""})
+        for extra in [""] if always else EXTRAS:
+            if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
                 by_extra.setdefault(extra, {})[wanted.name] = least
     return by_extra
 
@@ -265,10 +262,12 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _enough(installed: str | None, least: str) -> bool:
+def _missing(wanted: dict[str, str]) -> list[str]:
+    """The packages that are not installed, or too old."""
     from packaging.version import Version
 
-    return installed is not None and Version(installed) >= Version(least)
+    installed = {name: _version(name) for name in wanted}
+    return [name for name, has in installed.items() if has is None or Version(has) < Version(wanted[name])]
 
 
 def _hub() -> Path:
@@ -280,12 +279,9 @@ def _hub() -> Path:
 
 def _cards() -> list[str]:
     """The NVIDIA cards that the driver names."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return []
-    words = [tool, "--query-gpu=name", "--format=csv,noheader"]
+    words = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
+        named = subprocess.run(words, capture_output=True, text=True, timeout=10, check=True).stdout  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
         return []
-    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
+    return [line.strip() for line in named.splitlines() if line.strip()]

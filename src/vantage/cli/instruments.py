@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,43 +95,41 @@ def _question_row(question: Question) -> dict[str, Any]:
     }
 
 
-def _lines(instrument: Instrument) -> list[str]:
-    lines = [f"{instrument.title}  ({instrument.id}, version {instrument.version})", "", instrument.description]
+def _lines(instrument: Instrument) -> Iterator[str]:
+    yield f"{instrument.title}  ({instrument.id}, version {instrument.version})\n\n{instrument.description}"
     if instrument.warning:
-        lines += ["", f"Warning: {instrument.warning}"]
-    lines += ["", "Shows: " + ", ".join(f"{field.title} ({field.name})" for field in instrument.fields)]
-    for name, fields in instrument.conditions.items():
-        lines.append(f"  under '{name}': {', '.join(fields)}")
-    for name, default in instrument.parameters.items():
-        lines.append(f"Parameter {name}: {default}")
-    lines += ["", "GUIDELINES", "", instrument.guidelines.strip(), "", "QUESTIONS"]
+        yield f"\nWarning: {instrument.warning}"
+    yield "\nShows: " + ", ".join(f"{field.title} ({field.name})" for field in instrument.fields)
+    yield from (f"  under '{name}': {', '.join(fields)}" for name, fields in instrument.conditions.items())
+    yield from (f"Parameter {name}: {default}" for name, default in instrument.parameters.items())
+    yield f"\nGUIDELINES\n\n{instrument.guidelines.strip()}\n\nQUESTIONS"
     section = ""
     for question in instrument.questions:
-        if question.section and question.section != section:
+        if question.section not in ("", section):
             section = question.section
-            lines += ["", f"— {section} —"]
-        lines += ["", f"{question.title}  [{question.id}]", f"  {question.ask}"]
-        lines += [f"  under '{condition}': {ask}" for condition, ask in question.ask_in.items()]
-        lines.append(f"  {question.scale.describe()}")
-        lines += [f"    {o.code:g}  {o.label}" for o in question.scale.options if o.label]
-        lines += [f"    –  {o.label}  ({o.status})" for o in question.scale.opt_outs]
+            yield f"\n— {section} —"
+        yield f"\n{question.title}  [{question.id}]\n  {question.ask}"
+        yield from (f"  under '{condition}': {ask}" for condition, ask in question.ask_in.items())
+        yield f"  {question.scale.describe()}"
+        yield from (f"    {o.code:g}  {o.label}" for o in question.scale.options if o.label)
+        yield from (f"    –  {o.label}  ({o.status})" for o in question.scale.opt_outs)
         if question.guidelines:
-            lines.append(f"  {question.guidelines.strip()}")
+            yield f"  {question.guidelines.strip()}"
     if instrument.aggregates:
-        lines += ["", "SCORES", ""]
-        lines += [f"  {a.id} = mean of {', '.join(a.members)}" for a in instrument.aggregates]
+        yield "\nSCORES\n"
+    yield from (f"  {a.id} = mean of {', '.join(a.members)}" for a in instrument.aggregates)
     if instrument.forms:
-        lines += ["", "FORMS", ""]
-        lines += [f"  {instrument.id}:{name} – {len(ids)} questions" for name, ids in instrument.forms.items()]
+        yield "\nFORMS\n"
+    yield from (f"  {instrument.id}:{name} – {len(ids)} questions" for name, ids in instrument.forms.items())
     if instrument.examples:
-        lines += ["", "WORKED EXAMPLES"]
+        yield "\nWORKED EXAMPLES"
     for example in instrument.examples:
-        lines.append("")
+        yield ""
         for field, content in example.item.items():
             turns = [f"{t['speaker']}: {t['text']}" for t in content] if isinstance(content, list) else [str(content)]
-            lines += [f"  {field}: {turns[0]}", *(f"      {turn}" for turn in turns[1:])]
+            yield f"  {field}: " + "\n      ".join(turns)
         for question_id, answer in example.answers.items():
             shown = answer.answer if isinstance(answer.answer, str) else f"{answer.answer:g}"
-            lines.append(f"    {question_id} → {shown}: {answer.reason}")
-    lines += ["", "Sources: " + "; ".join(instrument.sources)] if instrument.sources else []
-    return lines
+            yield f"    {question_id} → {shown}: {answer.reason}"
+    if instrument.sources:
+        yield "\nSources: " + "; ".join(instrument.sources)

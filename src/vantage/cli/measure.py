@@ -11,7 +11,7 @@ import typer
 
 import vantage
 from vantage.cli.corpora import conditions, filtered
-from vantage.cli.output import Printed, VerbResult, VerbTable, listed, print_lines, write_figure
+from vantage.cli.output import Printed, VerbResult, VerbTable, listed, write_figure
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ RESTING: Final = (
     *("question", "condition", "estimate", "low", "high", "over"),
     *("items", "raters", "judgments", "left_out", "reason"),
 )
-"""What people see of a result besides the columns that its view shows."""
+"""Columns that people see besides those that the view shows."""
 
 
 def measure(
@@ -60,7 +60,6 @@ def measure(
     Args:
         name: The measure.
         by (COLUMN,…): Columns of items, raters or judgments to group by.
-        figure: Also draw its chart, if it has one: .svg, .pdf or .png.
         list_: List the measures.
         help_ (-h): Show this, or the options of a measure.
     """
@@ -109,7 +108,7 @@ def measure(
     if model is not None:
         from vantage.measures.powered.estimate import sentences
 
-        print_lines(sentences(result, model, grouped), err=True)
+        typer.echo("\n".join(sentences(result, model, grouped)), err=True)
 
 
 def _present(
@@ -126,7 +125,7 @@ def _present(
     # Sentences and figure have the intervals of the table above them.
     shown = present(frame, chosen.view, name=chosen.name, by=by, figures=charts).alone
     if show is None and not quiet and (lines := [one.text for part in decide(shown.statements) for one in part]):
-        print_lines(["", *lines])
+        typer.echo("\n".join(["", *lines]))
     if figure is None:
         return
     figures = [part for part in shown.parts if isinstance(part, Figure)]
@@ -135,7 +134,7 @@ def _present(
         raise InputError("this result has no chart", remedy=f"pass {' or '.join(drawn)}" if drawn else None)
     if len(figures) > 1:
         raise InputError("a chart shows one question", remedy="pass --where question=NAME")
-    write_figure(figures[0].chart, figures[0].data, figures[0].options, figure)
+    write_figure(figures[0], figure)
 
 
 def _behind(frame: pl.DataFrame, folder: Path, where: list[str]) -> None:
@@ -154,12 +153,11 @@ def _behind(frame: pl.DataFrame, folder: Path, where: list[str]) -> None:
 def _list() -> VerbResult:
     from vantage.measures import registry
 
-    known = registry().values()
-    families = list(dict.fromkeys(m.family for m in known))
-    rows = [
-        {"measure": m.name, "family": m.family, "what": m.summary}
-        for m in sorted(known, key=lambda m: families.index(m.family))
-    ]
+    families: dict[str, list[dict[str, str]]] = {}
+    for one in registry().values():
+        row = {"measure": one.name, "family": one.family, "what": one.summary}
+        families.setdefault(one.family, []).append(row)
+    rows = [row for family in families.values() for row in family]
     return listed(rows, hint="Use one with: vantage measure NAME FOLDER --by question")
 
 

@@ -17,9 +17,6 @@ def project(name: Path) -> VerbResult:
 
     It holds an instrument, a small table of ratings, a study, a file for asking people, and a README with commands
     to follow.
-
-    Args:
-        name: Its name, or a path that ends in it.
     """
     from vantage.scaffold.writing import new_project
 
@@ -34,7 +31,6 @@ def instrument(name: Path, *, from_: Path | None = None) -> VerbResult:
     the questions of a corpus, for you to word.
 
     Args:
-        name: Its name, or a path that ends in it.
         from_ (FOLDER): A corpus to take the questions from.
     """
     from vantage.scaffold.writing import new_instrument
@@ -48,9 +44,6 @@ def study(name: Path) -> VerbResult:
     """Make a study of your own (NAME.yaml).
 
     It is a recipe: sections that name the measures of a report.
-
-    Args:
-        name: Its name, or a path that ends in it.
     """
     from vantage.scaffold.writing import new_study
 

@@ -3,7 +3,8 @@
 Arguments are a verb's positional parameters, options its keyword-only ones. Types and defaults come from the signature,
 help from the docstring: a line `name (METAVAR): what it is` for each, in sections that head the groups of the help. A
 parameter that is `Annotated[what, function]` is made by that function from options of its own: so verbs share options,
-and `options_of` takes them from a function of the library, whose docstring is then the help of the command line too.
+are given what is opened for them and closed when they end, and `options_of` takes options from a function of the
+library, whose docstring is then the help of the command line too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from copy import copy
 from functools import cache, partial
 from pathlib import Path
@@ -36,12 +38,15 @@ COMMON: Final = {
     "corpus": ("", "A corpus folder."),
     "database": ("URL", "sqlite:///FILE or postgresql://USER@HOST/NAME."),
     "estimate": ("", "Print calls, tokens, cost and time, and exit."),
+    "figure": ("", "Draw the chart: .svg, .pdf or .png."),
     "folder": ("", "A corpus folder."),
     "instrument": ("NAME", "A bundled instrument (NAME or NAME:FORM) or a file."),
     "into": ("", "Where to write the result."),
     "limit": ("", "The accepted risk of a wrong conclusion."),
     "mapping": ("NAME=COLUMN,…", "For a file of texts: text=COLUMN, target=COLUMN …"),
+    "name": ("", "Its name, or a path that ends in it."),
     "overwrite": ("", "Replace an existing corpus."),
+    "price": ("", "What one answer costs."),
     "part": ("", "The released part to predict: test or dev."),
     "run": ("", "The run's number; see vantage runs list."),
     "seed": ("", "Random seed."),
@@ -63,6 +68,7 @@ COMMON: Final = {
     "yes": ("", "Do not ask for confirmation."),
 }
 """Metavar and help of parameters that mean the same in every verb whose docstring says nothing else."""
+PLAIN: Final = {"int": int, "float": float, "Path": Path}
 SECTION: Final = re.compile(r"^(\S[^\n]*):\n(?= {4}\S)((?:(?: {4}[^\n]+)?(?:\n|\Z))+)", re.M)
 ENTRY: Final = re.compile(r"^ {4}(\w+)(?: \(([^\n]+?)\))?: (.+?)(?=\n {4}\S|\s*\Z)", re.M | re.S)
 
@@ -104,7 +110,7 @@ class VerbGroup(typer.Typer):
         return function
 
     def alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Adds a function that runs where the word stands alone."""
+        """Adds a function that runs if no verb follows."""
         run = verb(function)
 
         def unless_another(context: typer.Context, **given: Any) -> None:
@@ -118,21 +124,19 @@ class VerbGroup(typer.Typer):
 
 def verb(function: Callable[..., Any]) -> Callable[..., None]:
     """A command for Typer from a function; what it returns is printed for people or, if asked for, for programs."""
-    said = described(function.__doc__)
-    parameters, taken, shared = _taken(function)
-    printed = {"VerbResult": 1, "VerbTable": 3}.get(
-        str(inspect.signature(function).return_annotation).removesuffix(" | None"), 0
-    )
-    forms = _taken(Output)[0][:printed]
+    parameters, taken, groups = _taken(function)
+    answers = str(inspect.signature(function).return_annotation).removesuffix(" | None")
+    forms = _taken(Output)[0][: {"VerbResult": 1, "VerbTable": 3}.get(answers, 0)]
 
     def run(**given: Any) -> None:
         output = Output(**{one.name: bool(given[one.name]) for one in forms})
-        made = function(**taken(given))
+        with ExitStack() as opened:
+            made = function(**taken(given, opened))
         if isinstance(made, VerbResult):
             made.print(output)
 
-    run.__name__, run.__doc__, run.__module__ = function.__name__, said.text, function.__module__
-    run.help_groups = shared | said.groups  # type: ignore[attr-defined]
+    run.__name__, run.__doc__, run.__module__ = function.__name__, described(function.__doc__).text, function.__module__
+    run.help_groups = groups  # type: ignore[attr-defined]
     return _sign(run, [*parameters, *forms])
 
 
@@ -153,21 +157,21 @@ def options_of(
     """
     tree = _tree(module)
     made = next(node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name)
-    known = {one: (kind, default) for one, kind, default in _keywords(made)}
-    chosen = only.split() or [one for one in known if one not in without.split()]
-    said = described(ast.get_docstring(made)).parameters
-    aliases = {str(t): ast.unparse(v) for t, v in _assigned(tree) if "Literal[" in ast.unparse(v)}
-    kinds = {one: aliases.get(known[one][0].partition(" | ")[0], known[one][0]) for one in chosen}
+    known, said = _keywords(made), described(ast.get_docstring(made)).parameters
+    aliases = {one: kind for one, kind in _assigned(tree) if "Literal[" in kind}
+    parameters, sentences = [], ["", "Args:"]
+    for one in only.split() or [one for one in known if one not in without.split()]:
+        kind, default = known[one]
+        kind = aliases.get(kind.partition(" | ")[0], kind)
+        parameters.append(inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+        first = re.split(r"\.(?:\s|$)", said.get(one, ("", ""))[1].replace("`", ""), maxsplit=1)[0]
+        sentences.append(f"    {one}: {first}.")
 
     def given(**values: Any) -> Values:
-        return {one: _converted(kinds[one], one, value) for one, value in values.items() if value is not None}
+        return {one: value for one, value in values.items() if value not in ([], {})}
 
-    parameters = []
-    for one in chosen:
-        flag, (_, help_) = (flags or {}).get(one, f"--{one.replace('_', '-')}"), said.get(one, ("", ""))
-        first = re.split(r"\.(?:\s|$)", help_.replace("`", ""), maxsplit=1)[0]
-        annotation = _option(kinds[one], known[one][1], (flag,), f"{first}.")
-        parameters.append(inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+    given.__doc__ = "\n".join(sentences)
+    given.flags = flags  # type: ignore[attr-defined]
     return _sign(given, parameters)
 
 
@@ -182,77 +186,106 @@ def _sign(function: Command, parameters: Sequence[inspect.Parameter]) -> Command
     return function
 
 
-def _taken(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], Callable[[Values], Values], dict[str, str]]:
-    """The parameters of a function for Typer, what makes its arguments of what Typer gives, and shared groups."""
-    said, parameters = described(function.__doc__).parameters, []
-    takes: dict[str, Callable[[Values], Any]] = {}
+def _taken(
+    function: Callable[..., Any],
+) -> tuple[list[inspect.Parameter], Callable[[Values, ExitStack], Values], dict[str, str]]:
+    """The parameters of a function for Typer, what makes its arguments of what Typer gives, and their groups."""
+    said, parameters = described(function.__doc__), []
     groups: dict[str, str] = {}
+    named = getattr(function, "flags", None) or {}
+    takes: dict[str, Callable[[Values, ExitStack], Any]] = {}
     for name, one in inspect.signature(function).parameters.items():
-        resolved = _resolved(function, one.annotation)
-        maker = getattr(resolved, "__metadata__", (None,))[0]
-        if callable(maker) and not isinstance(maker, ParameterInfo):
-            further, inside, more = _taken(maker)
+        kind, resolved = str(one.annotation), _resolved(function, one.annotation)
+        if resolved is typer.Context:
+            parameters.append(one.replace(annotation=resolved))
+            takes[name] = partial(_typed, name, "", "")
+        elif callable(maker := getattr(resolved, "__metadata__", (None,))[0]) and not isinstance(maker, ParameterInfo):
+            further, inside, shared = _taken(maker)
             parameters += further
-            groups |= more | described(maker.__doc__).groups
+            groups |= shared
             takes[name] = partial(_made, maker, inside)
-            continue
-        kind = one.annotation if isinstance(one.annotation, str) else ""
-        if kind and resolved is not typer.Context:
+        else:
+            flags = (named[name],) if name in named else FLAGS.get(name, (f"--{name.strip('_').replace('_', '-')}",))
             known = "into" if name == "to" and one.default is one.empty else name
-            one = _for_typer(one, kind, resolved, *said.get(name) or COMMON[known])  # noqa: PLW2901
-        parameters.append(one)
-        takes[name] = partial(_own, name, kind)
+            metavar, help_ = said.parameters.get(name) or COMMON[known]
+            parameters.append(_for_typer(one, kind, resolved, flags, metavar, help_))
+            takes[name] = partial(_typed, name, kind, flags[0].partition("/")[0])
 
-    def taken(given: Values) -> Values:
-        return {name: value for name, take in takes.items() if (value := take(given)) is not None}
+    def taken(given: Values, opened: ExitStack) -> Values:
+        return {name: value for name, take in takes.items() if (value := take(given, opened)) is not None}
 
-    return parameters, taken, groups
-
-
-def _for_typer(one: inspect.Parameter, kind: str, resolved: Any, metavar: str, help_: str) -> inspect.Parameter:
-    """A parameter of a verb as an argument or option."""
-    several = kind.startswith(("list", "Sequence", "Mapping"))
-    needed = one.default is one.empty and (one.kind is not one.KEYWORD_ONLY or not several)
-    if one.kind is not one.KEYWORD_ONLY:
-        shown = metavar or one.name.upper()
-        annotation: Any = Annotated[resolved, typer.Argument(metavar=shown, help=help_, show_default=False)]
-    else:
-        flags = _flags(one.name)
-        if metavar.startswith("-"):
-            flags, metavar = (*flags, metavar), ""
-        default = None if one.default is one.empty else one.default
-        annotation = _option(kind, default, flags, help_, metavar, resolved)
-    return one.replace(annotation=annotation, default=one.empty if needed else None)
+    return parameters, taken, groups | said.groups
 
 
-def _made(maker: Callable[..., Any], inside: Callable[[Values], Values], given: Values) -> Any:
-    return maker(**inside(given))
+def _made(
+    maker: Callable[..., Any], inside: Callable[[Values, ExitStack], Values], given: Values, opened: ExitStack
+) -> Any:
+    """What a function makes of its own options; what has to be closed is closed when the verb ends."""
+    made = maker(**inside(given, opened))
+    closes = hasattr(made, "__exit__") and not isinstance(made, Path)
+    return opened.enter_context(made) if closes else made
 
 
-def _own(name: str, kind: str, given: Values) -> Any:
-    """An argument of a verb from what was typed: several are a list, also of none."""
-    value, flag = given[name], _flags(name)[0]
-    if kind.startswith("Sequence"):
-        return names(value)
+def _resolved(function: Callable[..., Any], kind: Any) -> Any:
+    """What an annotation means to Typer: the type that it names in its module, or one for what is typed."""
+    if not isinstance(kind, str):
+        return kind
+    known = vars(sys.modules[function.__module__])
+    if kind in known or kind.startswith(("Annotated", "typer.", "tuple[Path")):
+        hints = SimpleNamespace(__annotations__={"it": kind})
+        return known[kind] if kind in known else get_type_hints(hints, known, include_extras=True)["it"]
+    one = next((made for word, made in PLAIN.items() if re.match(rf"(?:list\[)?{word}\b", kind)), str)
+    return list[one] if kind.startswith(("list", "Mapping")) else one  # type: ignore[valid-type]
+
+
+def _typed(name: str, kind: str, flag: str, given: Values, _: ExitStack) -> Any:
+    """An argument from what was typed: several give a list, which may be empty."""
+    value = given[name]
+    if "float]" in kind and value:
+        from vantage.measures.option_text import convert
+
+        several = Mapping[str, float] if kind.startswith("Mapping") else Sequence[float]
+        return convert(value if isinstance(value, str) else ",".join(value), several, flag)
     if kind.startswith("Mapping"):
         return pairs(value or [], flag)
+    if "Literal" not in kind and ("Sequence" in kind or ("tuple" in kind and "Path" not in kind)):
+        return names(value)
     if value is not None and value not in (words := re.findall(r"'([^']+)'", kind) or [value]):
         raise InputError(f"{flag} cannot be '{value}'", remedy=nearest(value, words))
     return list(value or []) if kind.startswith("list") else value
 
 
-def _resolved(function: Callable[..., Any], kind: Any) -> Any:
-    """The type that an annotation names where the function stands."""
-    if not isinstance(kind, str):
-        return kind
-    known = vars(sys.modules[function.__module__])
-    if kind in known:
-        return known[kind]
-    return get_type_hints(SimpleNamespace(__annotations__={"it": kind}), known, include_extras=True)["it"]
-
-
-def _flags(name: str) -> tuple[str, ...]:
-    return FLAGS.get(name, (f"--{name.strip('_').replace('_', '-')}",))
+def _for_typer(
+    one: inspect.Parameter, kind: str, resolved: Any, flags: Sequence[str], metavar: str, help_: str
+) -> inspect.Parameter:
+    """A parameter of a verb as an argument or option; what is not given is None, and the verb's own default holds."""
+    how: dict[str, Any] = {"help": help_, "show_default": False, "metavar": metavar or None}
+    several = kind.startswith(("list", "Sequence", "Mapping"))
+    needed = one.default is one.empty and (one.kind is not one.KEYWORD_ONLY or not several)
+    if one.kind is not one.KEYWORD_ONLY:
+        what = typer.Argument(**{**how, "metavar": metavar or one.name.upper()})
+        return one.replace(annotation=Annotated[resolved, what], default=one.empty if needed else None)
+    if metavar.startswith("-"):
+        flags, how["metavar"] = (*flags, metavar), None
+    flag, limits = flags[0], None
+    if one.default not in (None, False, "", one.empty):
+        how["show_default"] = str(one.default)
+    if kind.startswith("bool"):
+        both = one.default is True or ("None" in kind and "/" not in flag)
+        flags = (f"{flag}/--no-{flag[2:]}" if both else flag, *flags[1:])
+        how["show_default"] = flag[2:] if one.default is True else False
+        resolved = bool
+    elif words := re.findall(r"'([^']+)'", kind):
+        how["metavar"] = "|".join(words)
+    elif kind.startswith("Annotated"):
+        resolved, limits = resolved.__origin__, copy(resolved.__metadata__[0])
+    elif not metavar and (several or "Sequence" in kind or "tuple" in kind):
+        how["metavar"] = None if kind.startswith("list") else "NAME=VALUE,…" if kind.startswith("Mapping") else "A,B,…"
+    option = limits or typer.Option()
+    vars(option).update(how, param_decls=flags)
+    return one.replace(
+        annotation=Annotated[resolved if needed else resolved | None, option], default=one.empty if needed else None
+    )
 
 
 @cache
@@ -260,66 +293,29 @@ def _tree(module: str) -> ast.Module:
     return ast.parse(Path(__file__).parents[1].joinpath(module).read_text("utf-8"))
 
 
-def _assigned(tree: ast.Module) -> list[tuple[str, ast.expr]]:
+def _assigned(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """The names that a module assigns, with what."""
-    assigned = []
     for node in tree.body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if isinstance(target, ast.Name) and (value := getattr(node, "value", None)):
-            assigned.append((target.id, value))
-    return assigned
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            yield ast.unparse(target), ast.unparse(node.value)
 
 
-def _keywords(made: ast.FunctionDef | ast.ClassDef) -> list[tuple[str, str, Any]]:
+def _keywords(made: ast.FunctionDef | ast.ClassDef) -> dict[str, tuple[str, Any]]:
     """What a function or class takes that has a default: name, type and, where it is plain, the default."""
     if isinstance(made, ast.FunctionDef):
-        pairs = [*zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)]
-        with_default = made.args.args[len(made.args.args) - len(made.args.defaults) :]
-        pairs = [*zip(with_default, made.args.defaults, strict=True), *pairs]
-        rows = [(one.arg, one.annotation, default) for one, default in pairs]
+        given = made.args
+        with_default = [*given.args[len(given.args) - len(given.defaults) :], *given.kwonlyargs]
+        defaults = [*given.defaults, *given.kw_defaults]
+        rows = [(one.arg, one.annotation, default) for one, default in zip(with_default, defaults, strict=True)]
     else:
-        fields = [one for one in made.body if isinstance(one, ast.AnnAssign)]
-        rows = [(one.target.id, one.annotation, one.value) for one in fields if isinstance(one.target, ast.Name)]
-    return [
-        (name, ast.unparse(kind) if kind else "str", default.value if isinstance(default, ast.Constant) else None)
+        rows = [
+            (ast.unparse(one.target), one.annotation, one.value) for one in made.body if isinstance(one, ast.AnnAssign)
+        ]
+    return {
+        name: (ast.unparse(kind) if kind else "str", default.value if isinstance(default, ast.Constant) else None)
         for name, kind, default in rows
-    ]
-
-
-def _option(kind: str, default: Any, flags: Sequence[str], help_: str, metavar: str = "", resolved: Any = None) -> Any:
-    """The annotation of an option for Typer; what is not given is None, and the function's own default holds."""
-    shown = str(default) if default not in (None, False, "") else False
-    how: dict[str, Any] = {"help": help_, "show_default": shown, "metavar": metavar or None}
-    flag = flags[0]
-    if kind.startswith("bool"):
-        both = f"{flag}/--no-{flag[2:]}" if default is True or ("None" in kind and "/" not in flag) else flag
-        how["show_default"] = flag[2:] if default is True else False
-        return Annotated[bool | None, typer.Option(both, *flags[1:], **how)]
-    if kind.startswith("Mapping"):
-        how["metavar"] = metavar or "NAME=VALUE,…"
-        return Annotated[list[str] | None, typer.Option(flag, **how)]
-    if words := re.findall(r"'([^']+)'", kind) if "Literal" in kind else []:
-        return Annotated[str | None, typer.Option(flag, **{**how, "metavar": "|".join(words)})]
-    if "Sequence" in kind or ("tuple" in kind and resolved is None):
-        return Annotated[str | None, typer.Option(flag, **{**how, "metavar": metavar or "A,B,…"})]
-    if kind.startswith("Annotated"):
-        limited = copy(resolved.__metadata__[0])
-        vars(limited).update(how, param_decls=flags)
-        return Annotated[resolved.__origin__ | None, limited]
-    known = next((one for word, one in (("int", int), ("float", float)) if re.match(rf"{word}\b", kind)), str)
-    return Annotated[(resolved or known) | None, typer.Option(*flags, **how)]
-
-
-def _converted(kind: str, name: str, value: Any) -> Any:
-    """What was typed as the argument of a function of the library."""
-    if "[float]" in kind or kind.startswith("Mapping[str, float]"):
-        from vantage.measures.option_text import convert
-
-        words = value if isinstance(value, str) else ",".join(value)
-        return convert(words, Sequence[float] if "[float]" in kind else Mapping[str, float], f"--{name}")
-    if kind.startswith("Mapping"):
-        return pairs(value, f"--{name}", form="RATER=KIND" if name == "kinds" else "NAME=VALUE") or None
-    return names(value) if "Sequence" in kind or "tuple" in kind else value
+    }
 
 
 class GroupedCommand(TyperCommand):
@@ -361,7 +357,7 @@ def _limits(carried: Carried, *, prices: Path | None = None, fallback: list[str]
 
     Args:
         prices: A YAML file of prices per million tokens, to replace the bundled ones (docs/models.md).
-        fallback (MODEL): Asked, as a separate rater, for what a model whose account fails leaves open.
+        fallback (MODEL): A separate rater, asked what is left over when the account of another model fails.
         no_probe: Do not send about ten short test questions to an unknown endpoint first.
     """
     from vantage.runs.prices import read_prices, shipped_prices

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from vantage.measures import View
+    from vantage.report import Figure
 
 
 def print_json(data: Any) -> None:
@@ -26,14 +27,15 @@ def print_json(data: Any) -> None:
     sys.stdout.write(as_json(data, indent=2) + "\n")
 
 
-def print_rows(rows: Sequence[dict[str, Any]], title: str = "") -> None:
-    """Rows as a table for people; one that does not fit is told row by row."""
+def print_rows(rows: pl.DataFrame | Sequence[dict[str, Any]], title: str = "") -> None:
+    """A table for people; one that does not fit is printed row by row."""
     from rich.console import Console
     from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
-    # The columns that say something in at least one row.
+    rows = rows if isinstance(rows, Sequence) else rows.to_dicts()
+    # Only columns with a value in at least one row.
     columns = [name for name in (rows[0] if rows else ()) if any(show(row[name]) not in ("–", "") for row in rows)]
     console = Console(soft_wrap=False)
     style: dict[str, Any] = {"title_justify": "left", "title_style": "bold", "header_style": "bold"}
@@ -52,7 +54,6 @@ def print_rows(rows: Sequence[dict[str, Any]], title: str = "") -> None:
     if needed <= console.width:
         console.print(table)
         return
-    # A table that does not fit is told row by row, so that nothing is cut off.
     for row in rows:
         facts = Table(box=None, pad_edge=False, show_header=False, title=title or None, **style)
         for name in columns:
@@ -61,16 +62,9 @@ def print_rows(rows: Sequence[dict[str, Any]], title: str = "") -> None:
 
 
 def _cell(name: str, value: Any) -> str:
-    """A cell for people; a p value is never shown as naught."""
+    """A cell for people; a p value is never shown as 0."""
     chance = isinstance(value, float) and (name == "p" or name.startswith("p_"))
     return p_value(value) if chance else show(value)
-
-
-def print_frame(frame: pl.DataFrame, *, title: str = "", space: bool = False) -> None:
-    """A table with a title, and a line of space below it."""
-    print_rows(frame.to_dicts(), title)
-    if space:
-        typer.echo("")
 
 
 def tables(frames: Mapping[str, pl.DataFrame], **further: Any) -> dict[str, Any]:
@@ -78,16 +72,11 @@ def tables(frames: Mapping[str, pl.DataFrame], **further: Any) -> dict[str, Any]
     return {**{name: frame.to_dicts() for name, frame in frames.items()}, **further}
 
 
-def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Some lines for people."""
-    for line in lines:
-        typer.echo(line, err=err)
-
-
 class VerbResult:
-    """What a verb answers: plain data for `--json`; for people lines, rows of tables, and functions that print.
+    """What a verb answers: plain data for `--json`; for people lines, tables, and tables with a title.
 
-    An error is raised after what is printed.
+    A table with a title is followed by an empty line, and left out if it has no rows. An error is raised after what is
+    printed.
     """
 
     def __init__(self, data: Any, *shown: Any, code: int = 0, error: InputError | None = None) -> None:
@@ -107,10 +96,13 @@ class VerbResult:
     def print_shown(self, output: Output) -> None:
         """Prints what people read."""
         for one in self.shown:
-            if callable(one):
-                one()
-            elif isinstance(one, str):
+            if isinstance(one, str):
                 typer.echo(one)
+            elif isinstance(one, tuple):
+                title, table = one
+                if len(table):
+                    print_rows(table, title)
+                    typer.echo("")
             else:
                 print_rows(one)
 
@@ -122,7 +114,7 @@ class VerbTable(VerbResult):
         self, frame: pl.DataFrame, *shown: Any, hidden: Sequence[str] = (), data: Any = None, code: int = 0
     ) -> None:
         self.frame, self.seen = frame, frame.drop(hidden, strict=False)
-        super().__init__(data or frame.to_dicts, *(shown or (self.seen.to_dicts(),)), code=code)
+        super().__init__(data or frame.to_dicts, *(shown or (self.seen,)), code=code)
 
     def print_shown(self, output: Output) -> None:
         """Prints the table in the form asked for."""
@@ -169,14 +161,13 @@ Printed = Annotated[Output, Output]
 """The form in which a verb prints that does so itself."""
 
 
-def write_figure(chart: str, frame: pl.DataFrame, options: Mapping[str, Any], path: Path) -> None:
-    """A chart as a file: .svg, .pdf or .png."""
-    from vantage.report.charts import draw
+def write_figure(figure: Figure, path: Path) -> None:
+    """A figure as a file: .svg, .pdf or .png."""
     from vantage.report.style import figure_style
 
     if path.suffix not in (".svg", ".pdf", ".png"):
         raise InputError(f"a figure cannot be written as '{path.name}'", remedy="end the name in .svg, .pdf or .png")
-    drawing = draw(chart, frame, options)
+    drawing = figure.draw()
     with figure_style():
         drawing.savefig(path, bbox_inches="tight", dpi=200, facecolor="white" if path.suffix == ".png" else "none")
     typer.echo(f"The figure is in {path}.", err=True)

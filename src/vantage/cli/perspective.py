@@ -116,53 +116,43 @@ def _prompted(
 ) -> tuple[pl.DataFrame, list[str]]:
     """A distribution for each pair from what a model says of each text or, shown some of their answers, for each user.
 
-    For users without earlier answers the one without a user counts, and where nothing could be read, how often each
-    answer was given in training; the notes say for how many.
+    For users without earlier answers, the model is asked without a history; unreadable replies are replaced by how
+    often each answer was given in training. The notes say how many there were of both.
     """
     import polars as pl
 
-    from vantage.interop import task_baseline
+    from vantage.interop import of_texts, task_baseline
 
-    frames, notes = [], []
+    whole, frames, notes = task.corpus, [], []
+    store.parent.mkdir(parents=True, exist_ok=True)
     for question in task.questions:
         parts = task.split(question)
         learned, pairs = parts.part("train"), parts.test.select("item", "rater")
         known = pairs.join(learned.raters, on="rater", how="semi") if history else pairs.clear()
         rest = pairs.join(known, on=["item", "rater"], how="anti", maintain_order="left")
-        style = "scoring" if scoring else "zero-shot"
-        answers = [_said(task, question, rest, store, model=model, style=style)] if len(rest) else []
-        for (user,), mine in known.group_by("rater", maintain_order=True):
-            style = f"{'scoring+' if scoring else ''}history:{history}"
-            asked = {"model": model, "style": style, "user": user, "training": learned}
-            answers.append(_said(task, question, mine, store, **asked))
-        frames.append(pl.concat(answers).with_columns(question=pl.lit(question)))
+        shown = {"style": f"{'scoring+' if scoring else ''}history:{history}", "training": learned}
+        asked: list[tuple[pl.DataFrame, dict[str, Any]]] = [(rest, {"style": "scoring" if scoring else "zero-shot"})]
+        asked += [(mine, {**shown, "user": user}) for (user,), mine in known.group_by("rater", maintain_order=True)]
+        (instrument,) = (i for i in whole.instruments if question in {q.id for q in i.questions})
+        for mine, how in (one for one in asked if len(one[0])):
+            items = whole.items.join(mine, on="item", how="semi")
+            texts = vantage.Corpus(items, whole.raters, whole.judgments.clear(), whole.instruments)
+            rater = vantage.ChatRater(model, **how)
+            rated = vantage.rate(texts, rater, instrument, questions=[question], store=store)
+            shares = of_texts(rated.judgments, whole.question(question))
+            said = mine.join(shares, on="item", how="left", maintain_order="left")
+            frames.append(said.with_columns(question=pl.lit(question)))
         if history and (strangers := rest["rater"].n_unique()):
-            notes.append(
-                f"{task.name}: {strangers} users have no earlier answers; the model is asked without a history."
-            )
+            problem = f"{strangers} users have no earlier answers; the model is asked without a history"
+            notes.append(f"{task.name}: {problem}.")
     said = pl.concat(frames)
     if unread := said["probabilities"].null_count():
-        notes.append(
-            f"{task.name}: {unread} of {len(said)} replies could not be read; people's marginal replaces them."
-        )
+        problem = f"{unread} of {len(said)} replies could not be read; the shares of answers in training replace them"
+        notes.append(f"{task.name}: {problem}.")
         usual = task_baseline(task, "marginal").rename({"probabilities": "usual"})
         said = said.join(usual, on=["item", "rater", "question"], how="left", maintain_order="left")
         said = said.with_columns(pl.coalesce("probabilities", "usual").alias("probabilities")).drop("usual")
     return said, notes
-
-
-def _said(task: SharedTask, question: str, pairs: pl.DataFrame, store: Path, **how: Any) -> pl.DataFrame:
-    """A distribution for each pair from what a model says of its text."""
-    from vantage.interop import of_texts
-
-    whole = task.corpus
-    (instrument,) = (i for i in whole.instruments if question in {q.id for q in i.questions})
-    items = whole.items.join(pairs, on="item", how="semi")
-    texts = vantage.Corpus(items, whole.raters, whole.judgments.clear(), whole.instruments)
-    store.parent.mkdir(parents=True, exist_ok=True)
-    rated = vantage.rate(texts, vantage.ChatRater(**how), instrument, questions=[question], store=store)
-    shares = of_texts(rated.judgments, whole.question(question))
-    return pairs.join(shares, on="item", how="left", maintain_order="left")
 
 
 def _submitted(task: SharedTask, predictions: pl.DataFrame, to: Path, corpus: Path | None, name: str) -> None:

@@ -10,7 +10,7 @@ import typer
 import vantage
 from vantage.cli.corpora import filtered
 from vantage.cli.options import Values, options_of
-from vantage.cli.output import VerbResult, VerbTable, print_frame, sentences, tables, write_figure
+from vantage.cli.output import VerbResult, VerbTable, sentences, tables, write_figure
 from vantage.cli.progress import moving, working
 from vantage.errors import InputError
 
@@ -70,10 +70,9 @@ def plan(
         during: Is CORPUS enough, and if not, how much is missing?
         looks: With --during: how often you will look at the data.
     Output:
-        figure: Draw the frontier: .svg, .pdf or .png.
         settings: Print only the lines for the study file.
         to: A folder for a page with all tables and figures.
-        seed where json csv latex
+        figure seed where json csv latex
     """
     corpus = None if pilot is None else filtered(vantage.Corpus.read(pilot), where)
     goal, budget = planned.get("goal", "alpha"), planned.get("budget")
@@ -92,8 +91,7 @@ def plan(
     if figure is not None:
         from vantage.report.planning import frontier_figure
 
-        drawn = frontier_figure(made, budget)
-        write_figure(drawn.chart, drawn.data, drawn.options, figure)
+        write_figure(frontier_figure(made, budget), figure)
     if to is not None:
         from vantage.report.planning import plan_report
 
@@ -104,11 +102,10 @@ def plan(
     known = [name for name in ("choice", "powered", "adaptive") if name == "choice" or len(frames[name])]
     said = [line for name in known for line in sentences(frames[name], VIEWS[name])]
     said.append(f"Assumes {'; '.join(made.assumes)}.")
-    table = made.frontier if len(made.frontier) else made.budgeted
-    title = f"{made.what[0].upper()}{made.what[1:]}, by answers per item"
+    by_items = f"{made.what[0].upper()}{made.what[1:]}, by answers per item"
     return VerbTable(
         made.frontier,
-        lambda: print_frame(table, title=title, space=True),
+        (by_items, made.frontier if len(made.frontier) else made.budgeted),
         *said,
         f"\nFor the study file:\n\n{made.settings}",
         data=tables(frames, assumes=made.assumes, settings=made.settings, sentences=said),
@@ -129,7 +126,7 @@ def _for_target(corpus: Corpus | None, population: str, planned: Values, *, sett
         return None
     return VerbTable(
         made.groups,
-        lambda: print_frame(made.groups, title="Raters of each group for the target", space=True),
+        ("Raters of each group for the target", made.groups),
         *sentences(made.summary, VIEW),
         f"\nFor the study file:\n\n{made.settings}",
         data=tables({"groups": made.groups, "summary": made.summary}, settings=made.settings),
@@ -189,16 +186,10 @@ def rehearse(
 
         typer.echo(f"The page is {rehearsal_report(made).write(to)}.", err=True)
 
-    def shown() -> None:
-        for name, frame in frames.items():
-            if len(frame):
-                said = ("verdict", "behaviour")
-                print_frame(frame.drop(said, strict=False), title=VIEWS[name].title, space=True)
-
     stated = [name for name in ("summary", "checks") if len(frames[name])]
     return VerbResult(
         tables(frames, assumes=list(made.assumes)),
-        shown,
+        *((VIEWS[name].title, frame.drop("verdict", "behaviour", strict=False)) for name, frame in frames.items()),
         *("\n".join(sentences(frames[name], VIEWS[name])) for name in stated),
         f"Assumes {'; '.join(made.assumes)}.",
     )

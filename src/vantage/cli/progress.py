@@ -1,4 +1,4 @@
-"""What verbs say of long work: an estimate before it, bars with rate, cost and time left, and what was found."""
+"""What verbs print about long work: an estimate, progress bars with rate, cost and time left, and the findings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from vantage.cli.output import VerbResult, print_rows, printable
+from vantage.cli.output import VerbResult, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -35,15 +35,10 @@ def shown(one: Estimate) -> dict[str, Any]:
     }
 
 
-def print_estimate(rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> None:
-    """The rows, and below them what they rest on."""
-    if any(row["cost"] == UNKNOWN for row in rows):
-        typer.echo(f"{PRICES}\n")
-    print_rows(rows)
-    typer.echo()
-    for note in notes:
-        typer.echo(f"• {printable(note)}")
-    typer.echo("Nothing was sent.")
+def estimated(rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> list[Any]:
+    """The rows of an estimate, and below them its assumptions."""
+    unpriced = [f"{PRICES}\n"] if any(row["cost"] == UNKNOWN for row in rows) else []
+    return [*unpriced, rows, "", *(f"• {printable(note)}" for note in notes), "Nothing was sent."]
 
 
 def duration(seconds: float) -> str:
@@ -88,7 +83,7 @@ def working() -> Iterator[Progress]:
 
 @contextmanager
 def moving(title: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A bar for as long as the block lasts; call what it gives with what is done, and of how much."""
+    """A progress bar; call what it yields with how much is done, and of how much."""
     with _bars() as bars:
         task = bars.add_task(printable(title), total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)
@@ -96,7 +91,7 @@ def moving(title: str) -> Iterator[Callable[[int, int | None], None]]:
 
 @contextmanager
 def run_progress(title: str) -> Iterator[Callable[[RunTally], None]]:
-    """A bar for as long as the block lasts; call what it gives with the counts."""
+    """A progress bar; call what it yields with the counts."""
     started = time.monotonic()
     with _bars("fields[status]") as bars:
         task = bars.add_task(printable(title), total=None, status="")
@@ -125,7 +120,7 @@ def progress_text(tally: RunTally, seconds: float) -> str:
 
 @contextmanager
 def resumable() -> Iterator[None]:
-    """Says how a study that ended early goes on; exit code 1 where it was stopped, 130 where it was interrupted."""
+    """Says how to resume a study that ended early; exit code 1 if it was stopped, 130 if it was interrupted."""
     from vantage.studies.execution import StudyStopped
 
     try:
@@ -139,7 +134,7 @@ def resumable() -> Iterator[None]:
 
 
 def reported(report: Report, out: Path) -> VerbResult:
-    """What was found and where it is."""
+    """The findings of a report, and where it is."""
     result, missing = report.result, report.record.missing
     findings = [{"finding": one.text, "evidence": [asdict(part) for part in one.evidence]} for one in result.findings]
     about = {"warnings": list(result.warnings), "missing": missing, "tables": [table.name for table in result.tables]}

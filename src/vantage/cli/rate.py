@@ -1,4 +1,4 @@
-"""`vantage rate`: put an instrument to a language model and add its judgments to the corpus."""
+"""`vantage rate`: ask a language model the questions of an instrument, and add its judgments to the corpus."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import vantage
 from vantage.cli.corpora import conditions, filtered, texts_or_corpus
 from vantage.cli.options import Connection, Limits, Values, options_of
 from vantage.cli.output import VerbResult, printable, show
-from vantage.cli.progress import print_estimate, run_progress, shown
+from vantage.cli.progress import estimated, run_progress, shown
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from vantage.corpora import Corpus
     from vantage.instruments import Instrument
     from vantage.raters.chat import ChatRater
-    from vantage.raters.conversation import Conversation
     from vantage.runs.execution import Outcome
     from vantage.runs.options import RunOptions
     from vantage.runs.plan import RunPlan
@@ -210,7 +209,7 @@ def _check(needs: Sequence[tuple[str, object, str, object]], as_: Values) -> Non
 
 
 def _started(folder: Path, to: Path, plan: RunPlan) -> Path:
-    """The folder of the store: it is there from the start, so that a run that is cut off can go on."""
+    """The folder of the store, created before the run so that an interrupted run can be resumed."""
     for part in plan.parts:
         part.corpus.check_asked(part.used, part.asked, part.condition)
     if not to.exists():
@@ -280,44 +279,39 @@ def _raters(
 
 
 def _show(plan: RunPlan, count: int) -> None:
+    """The first prompts: every turn, with words in angle brackets where the model's own would be."""
     from vantage.raters.conversation import Conversations
+    from vantage.raters.models.base import Completion, Message
 
     part = plan.parts[0]
     rater = part.rater
     calls = rater.plan(part.corpus, part.used, questions=part.asked, condition=part.condition)
     conversations = Conversations(rater, part.corpus, part.used, part.condition)
+    words = {"relevance": "Answer: 10", "answer": "‹the answer›", "reasons": "‹the reasons›", "why": "‹why›"}
     for number, call in enumerate(islice(calls, count), 1):
         ways = ", ".join(dict.fromkeys(str(way) for way in call.presentations))
-        asked_so = f" ({ways})" if ways else ""
         about = f"item {call.item['item']}, {', '.join(q.id for q in call.questions)}"
-        typer.echo(f"━━━ prompt {number}: {about}{asked_so}")
-        _show_turns(conversations.about(call), rater)
+        typer.echo(f"━━━ prompt {number}: {about}{f' ({ways})' if ways else ''}")
+        conversation = conversations.about(call)
+        ask, before = next(conversation), list[Message]()
+        while True:
+            # Of a later turn in the same chat, only what is new is shown.
+            goes_on = bool(before) and [*ask.request.messages[:1]] == before[:1]
+            if before:
+                typer.echo(f"── then: {ask.step}" if goes_on else f"━━ then, in a new chat: {ask.step}")
+            for message in ask.request.messages[len(before) if goes_on else 0 :]:
+                typer.echo(f"── {message.role}\n{printable(message.content)}")
+            if ask.options:
+                typer.echo(f"── scored\n{', '.join(ask.options)}")
+            if rater.parts.sampling and ask.step == "answer":
+                typer.echo(f"── asked {rater.parts.sampling} times")
+                break
+            before = [*ask.request.messages]
+            try:
+                ask = conversation.send(Completion(words[ask.step], scores=tuple(0.0 for _ in ask.options) or None))
+            except StopIteration:
+                break
     typer.echo("Nothing was sent.")
-
-
-def _show_turns(conversation: Conversation, rater: ChatRater) -> None:
-    """Every turn that is sent, with words in angle brackets where the model's own would be."""
-    from vantage.raters.models.base import Completion
-
-    ask, seen = next(conversation), 0
-    while True:
-        for message in ask.request.messages[seen:]:
-            typer.echo(f"── {message.role}\n{printable(message.content)}")
-        if ask.options:
-            typer.echo(f"── scored\n{', '.join(ask.options)}")
-        if rater.parts.sampling and ask.step == "answer":
-            typer.echo(f"── asked {rater.parts.sampling} times")
-            return
-        words = {"relevance": "Answer: 10", "answer": "‹the answer›", "reasons": "‹the reasons›", "why": "‹why›"}
-        scores = tuple(0.0 for _ in ask.options) or None
-        before = ask
-        try:
-            ask = conversation.send(Completion(words[ask.step], scores=scores))
-        except StopIteration:
-            return
-        # A later turn of the same chat is shown from where it goes on.
-        seen = len(before.request.messages) if ask.request.messages[:1] == before.request.messages[:1] else 0
-        typer.echo(f"── then: {ask.step}" if seen else f"━━ then, in a new chat: {ask.step}")
 
 
 def _estimate(
@@ -340,12 +334,12 @@ def _estimate(
     rows = [{"rater": who, **shown(forecast.total)}]
     return VerbResult(
         [{**asdict(one), **described} for one in forecast.estimates],
-        lambda: print_estimate(rows, [*notes, *forecast.notes]),
+        *estimated(rows, [*notes, *forecast.notes]),
     )
 
 
 def _ended(outcome: Outcome, notes: list[str], store: Path, to: Path) -> VerbResult:
-    """What became of a run; exit code 130 where it was interrupted, 1 where it ended early."""
+    """The result of a run; exit code 130 if it was interrupted, 1 if it ended early."""
     from vantage.runs.rating import summaries
 
     rows, tally = summaries(outcome), outcome.tally

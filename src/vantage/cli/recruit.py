@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import KW_ONLY, asdict, dataclass
+from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from vantage.cli.options import VerbGroup
-from vantage.cli.output import VerbResult, print_lines
+from vantage.cli.output import VerbResult
 from vantage.errors import InputError
 from vantage.recruit.base import PaymentRequest, cents
 
@@ -24,101 +23,92 @@ if TYPE_CHECKING:
 app = VerbGroup("Recruit participants of a study file, and pay them.")
 
 
-@dataclass(frozen=True, slots=True)
-class Recruitment:
-    """A study that has an offer.
+def _service(study: Path, *, database: str | None = None) -> closing[StudyService]:
+    """A study that has an offer, with its database opened.
 
     Args:
         study: A study file with 'recruitment.offer'.
         database (URL): As for vantage collect serve.
     """
+    from vantage.collect import StudyService
 
-    study: Path
-    _: KW_ONLY
-    database: str | None = None
-
-    def service(self) -> closing[StudyService]:
-        """The study with its database opened."""
-        from vantage.collect import StudyService
-
-        return closing(StudyService(read_study(self.study, None, self.database), self.database))
-
-    @contextmanager
-    def recruiter(self) -> Iterator[ProlificRecruiter]:
-        """The study at its platform."""
-        from vantage.recruit.on_prolific import recruiter
-
-        with self.service() as service, closing(recruiter(service)) as one:
-            yield one
-
-    def carry_out(self, request: PaymentRequest, yes: bool) -> VerbResult:
-        """Shows a plan, asks, and carries out exactly what was shown."""
-        with self.recruiter() as one:
-            plan = one.plan(request)
-            lines = []
-            for one_ in plan.lines:
-                who = " ".join(filter(None, (one_.submission, one_.rater, one_.note)))
-                lines.append(f"  {who}: {_money(one_.amount, plan.currency)}")
-            if lines and not yes:
-                # What is confirmed is read before; in scripts it comes with the result.
-                print_lines(lines, err=True)
-                asked = ASKED[request.act].format(n=len(lines))
-                _confirm(f"{asked}, {_money(plan.total, plan.currency)} in total?", yes)
-            paid = one.carry_out(plan)
-        refused = None
-        if paid.refused:
-            why = "; ".join(f"{who}: {reason.rstrip('.')}" for who, reason in paid.refused.items())
-            refused = InputError(f"Not done for {len(paid.refused)} of {len(lines)} ({why})", remedy="see the status")
-        now = f"{len(paid.paid)} {DONE[request.act]} now ({_money(paid.amount, plan.currency)})"
-        waiting = f"Not confirmed by the platform yet, and not paid again: {', '.join(paid.unconfirmed)}"
-        return VerbResult(
-            {"plan": asdict(plan), "total": plan.total, **asdict(paid)},
-            *(lines if yes else ()),
-            f"{now}, {len(paid.before)} before",
-            *([waiting] if paid.unconfirmed else ()),
-            error=refused,
-        )
+    return closing(StudyService(read_study(study, None, database), database))
 
 
-Chosen = Annotated[Recruitment, Recruitment]
+Service = Annotated["StudyService", _service]
+
+
+def _recruiter(service: Service) -> closing[ProlificRecruiter]:
+    """The study at its platform."""
+    from vantage.recruit.on_prolific import recruiter
+
+    return closing(recruiter(service))
+
+
+Recruiter = Annotated["ProlificRecruiter", _recruiter]
+
+
+def _carried_out(recruiter: ProlificRecruiter, request: PaymentRequest, yes: bool) -> VerbResult:
+    """Shows a plan, asks, and carries out exactly what was shown."""
+    plan = recruiter.plan(request)
+    lines = []
+    for line in plan.lines:
+        who = " ".join(filter(None, (line.submission, line.rater, line.note)))
+        lines.append(f"  {who}: {_money(line.amount, plan.currency)}")
+    if lines and not yes:
+        # What is confirmed is read before; in scripts it comes with the result.
+        typer.echo("\n".join(lines), err=True)
+        asked = ASKED[request.act].format(n=len(lines))
+        _confirm(f"{asked}, {_money(plan.total, plan.currency)} in total?", yes)
+    paid = recruiter.carry_out(plan)
+    refused = None
+    if paid.refused:
+        why = "; ".join(f"{who}: {reason.rstrip('.')}" for who, reason in paid.refused.items())
+        refused = InputError(f"Not done for {len(paid.refused)} of {len(lines)} ({why})", remedy="see the status")
+    waiting = f"Not confirmed by the platform yet, and not paid again: {', '.join(paid.unconfirmed)}"
+    return VerbResult(
+        {"plan": asdict(plan), "total": plan.total, **asdict(paid)},
+        *(lines if yes else ()),
+        f"{len(paid.paid)} {DONE[request.act]} now ({_money(paid.amount, plan.currency)}), {len(paid.before)} before",
+        *([waiting] if paid.unconfirmed else ()),
+        error=refused,
+    )
 
 
 @app.verb
-def create(chosen: Chosen) -> VerbResult:
+def create(recruiter: Recruiter) -> VerbResult:
     """Create a draft from the study file; nobody sees it yet."""
-    with chosen.recruiter() as one:
-        return _state(one.create())
+    return _state(recruiter.create())
 
 
 @app.verb
-def publish(chosen: Chosen, *, yes: bool = False) -> VerbResult:
+def publish(recruiter: Recruiter, *, yes: bool = False) -> VerbResult:
     """Publish the draft, after you confirm what its places cost."""
-    return chosen.carry_out(PaymentRequest("publish"), yes)
+    return _carried_out(recruiter, PaymentRequest("publish"), yes)
 
 
 @app.verb
-def status(chosen: Chosen) -> VerbResult:
+def status(recruiter: Recruiter) -> VerbResult:
     """Show the state of recruitment; returned and timed-out submissions free their seats."""
-    with chosen.recruiter() as one:
-        state = one.state()
-        return _state(state, [asdict(proposal) for proposal in one.proposals()] if state.study else [])
+    state = recruiter.state()
+    return _state(state, [asdict(proposal) for proposal in recruiter.proposals()] if state.study else [])
 
 
 @app.verb
-def top_up(chosen: Chosen, *, yes: bool = False) -> VerbResult:
+def top_up(recruiter: Recruiter, *, yes: bool = False) -> VerbResult:
     """Offer more places, for the seats that are still open."""
-    return chosen.carry_out(PaymentRequest("top-up"), yes)
+    return _carried_out(recruiter, PaymentRequest("top-up"), yes)
 
 
 @app.verb
-def approve(chosen: Chosen, *, yes: bool = False) -> VerbResult:
+def approve(recruiter: Recruiter, *, yes: bool = False) -> VerbResult:
     """Approve and pay those who finished; those who failed checks wait for your decision."""
-    return chosen.carry_out(PaymentRequest("approve"), yes)
+    return _carried_out(recruiter, PaymentRequest("approve"), yes)
 
 
 @app.verb
 def reject(
-    chosen: Chosen, submissions: list[str], *, reason: str, category: str = "OTHER", yes: bool = False
+    recruiter: Recruiter, submissions: list[str], *, reason: str, category: str = "OTHER", yes: bool = False
 ) -> VerbResult:
     """Reject the submissions you name, with a reason; they are not paid, and their answers are excluded.
 
@@ -127,12 +117,12 @@ def reject(
         category: Prolific's category, such as FAILED_CHECK.
     """
     named = dict.fromkeys(submissions, 0)
-    return chosen.carry_out(PaymentRequest("reject", named, category=category, reason=reason), yes)
+    return _carried_out(recruiter, PaymentRequest("reject", named, category=category, reason=reason), yes)
 
 
 @app.verb
 def bonus(
-    chosen: Chosen, submissions: list[str], *, amount: str, name: str, resend: bool = False, yes: bool = False
+    recruiter: Recruiter, submissions: list[str], *, amount: str, name: str, resend: bool = False, yes: bool = False
 ) -> VerbResult:
     """Pay a bonus to the submissions you name, and to nobody else.
 
@@ -141,43 +131,42 @@ def bonus(
         name: What it is for; nobody is paid twice under one name.
         resend: Send again a payment that was sent but, as you have checked, never arrived.
     """
-    return chosen.carry_out(PaymentRequest("bonus", dict.fromkeys(submissions, cents(amount)), name, resend), yes)
+    return _carried_out(
+        recruiter, PaymentRequest("bonus", dict.fromkeys(submissions, cents(amount)), name, resend), yes
+    )
 
 
 @app.verb
-def cancel(chosen: Chosen, keys: list[str], *, yes: bool = False) -> None:
+def cancel(recruiter: Recruiter, keys: list[str], *, yes: bool = False) -> None:
     """Cancel payments that were started and never confirmed, once the platform shows that they were not made.
 
     Args:
         keys (KEY…): Entries of the ledger, as status lists them.
     """
-    with chosen.recruiter() as one:
-        _confirm(f"Cancel {', '.join(keys)}? Nothing is paid or taken back.", yes)
-        one.cancel(keys)
+    _confirm(f"Cancel {', '.join(keys)}? Nothing is paid or taken back.", yes)
+    recruiter.cancel(keys)
     typer.echo(f"{len(keys)} cancelled")
 
 
 @app.verb
-def stop(chosen: Chosen, *, yes: bool = False) -> VerbResult:
+def stop(recruiter: Recruiter, *, yes: bool = False) -> VerbResult:
     """Stop recruiting; participants who have started may finish."""
-    with chosen.recruiter() as one:
-        _confirm("Stop recruiting?", yes)
-        return _state(one.stop())
+    _confirm("Stop recruiting?", yes)
+    return _state(recruiter.stop())
 
 
 @app.verb
-def ledger(chosen: Chosen) -> VerbResult:
+def ledger(service: Service) -> VerbResult:
     """Print every entry of the ledger."""
     from vantage.recruit.ledger import RecruitmentLedger
 
-    with chosen.service() as service:
-        entries = [asdict(entry) for entry in RecruitmentLedger(service.database.private.sql).all()]
+    entries = [asdict(entry) for entry in RecruitmentLedger(service.database.private.sql).all()]
     short = ("act", "state", "submission", "amount", "currency", "key")
     return VerbResult(entries, [{name: entry[name] for name in short} for entry in entries])
 
 
 @app.verb
-def link(chosen: Chosen, platform_id: str) -> None:
+def link(service: Service, platform_id: str) -> None:
     """Print a link for a participant who lost theirs or was kept out.
 
     Args:
@@ -186,8 +175,7 @@ def link(chosen: Chosen, platform_id: str) -> None:
     from vantage.recruit.draft import offer_of
     from vantage.recruit.visitors import new_link
 
-    with chosen.service() as service:
-        typer.echo(new_link(service, platform_id, offer_of(service.study).url))
+    typer.echo(new_link(service, platform_id, offer_of(service.study).url))
 
 
 def read_study(file: Path, folder: Path | None, database: str | None) -> AnnotationStudy:

@@ -66,35 +66,33 @@ def report(
         made = redraw(folder)
         if robust or plan is not None or explorer:
             corpus = vantage.Corpus.read(folder / "corpus")
-            made = _explored(_varied(made, corpus, robust, plan, seed), corpus, explorer, seed)
+            made = _extended(made, corpus, robust, plan, explorer, seed)
             made.write(folder)
         return reported(made, folder)
     if is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
         corpus, place = vantage.Corpus.read(folder), to or folder / "report"
-        made = _varied(corpus_report(corpus, seed=seed), corpus, robust, plan, seed)
-        _explored(made, corpus, explorer, seed).write(place)
+        made = _extended(corpus_report(corpus, seed=seed), corpus, robust, plan, explorer, seed)
+        made.write(place)
         return reported(made, place)
     neither = "this folder has neither a study nor a corpus"
     problem = neither if folder.is_dir() else "there is no such folder"
     raise InputError(problem, file=folder, remedy="name a folder left by vantage study or vantage corpora import")
 
 
-def _varied(made: Report, corpus: vantage.Corpus, robust: bool, plan: Path | None, seed: int) -> Report:
-    """The report with what `--robust` and `--plan` add."""
-    from vantage.robust import FrozenPlan, with_plan, with_robust
+def _extended(
+    made: Report, corpus: vantage.Corpus, robust: bool, plan: Path | None, explorer: bool, seed: int
+) -> Report:
+    """The report with what `--robust`, `--plan` and `--explorer` add."""
+    if robust or plan is not None:
+        from vantage.robust import FrozenPlan, with_plan, with_robust
 
-    if robust:
-        made = with_robust(made, corpus, seed=seed)
-    return made if plan is None else with_plan(made, corpus, FrozenPlan.read(plan), seed=seed)
-
-
-def _explored(made: Report, corpus: vantage.Corpus, explorer: bool, seed: int) -> Report:
-    """The report with the explorer beside it, where that is asked for."""
+        made = with_robust(made, corpus, seed=seed) if robust else made
+        made = made if plan is None else with_plan(made, corpus, FrozenPlan.read(plan), seed=seed)
+    if not explorer:
+        return made
     from vantage.corpora.disclosure import guard
     from vantage.view import Explorer, export
 
-    if not explorer:
-        return made
     guarded = guard(corpus)
     return replace(made, explorer=export(Explorer([], lambda: guarded), seed=seed))
 

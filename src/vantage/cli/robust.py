@@ -10,7 +10,7 @@ import typer
 import vantage
 from vantage.cli.corpora import conditions, filtered
 from vantage.cli.options import pairs
-from vantage.cli.output import VerbTable, print_frame, tables, write_figure
+from vantage.cli.output import VerbTable, tables, write_figure
 from vantage.cli.progress import working
 from vantage.errors import InputError
 
@@ -55,7 +55,6 @@ def robust(
 
     Args:
         most: The most specifications to compute; beyond it, a random sample is drawn.
-        figure: Draw the curve: .svg, .pdf or .png.
         to: A folder for a page with all tables and the figure.
     """
     from vantage.robust import curve, risk_sentences, risks, robust_report, sentences
@@ -69,23 +68,23 @@ def robust(
     lines = [*(plan.deviations(made, read) if plan is not None else ()), *sentences(made)]
     lines += risk_sentences(risk) if risk is not None else []
     if figure is not None:
-        drawn = curve(made)
-        write_figure(drawn.chart, drawn.data, drawn.options, figure)
+        write_figure(curve(made), figure)
     if to is not None:
         typer.echo(f"The page is {robust_report(made, read, risk, plan, seed).write(to)}.", err=True)
     frames = {"specifications": made.specifications, "importance": made.importance, "rules": made.rules}
-    joint, table = (None if made.joint is None else vars(made.joint)), [] if risk is None else risk.table.to_dicts()
-
-    def shown() -> None:
-        print_frame(made.importance, title="Which choice matters how much")
-        if len(made.rules):
-            print_frame(made.rules, title="\nExcluded by rule")
-        if risk is not None:
-            known = [one.name for one in risk.table if one.null_count() < len(one)]
-            print_frame(risk.table[known], title="\nModels beside people")
-
-    data = tables(frames, joint=joint, risks=table, sentences=lines)
-    return VerbTable(made.specifications, shown, "", *lines, data={"claim": conclusion.model_dump(), **data})
+    joint, titled = (None if made.joint is None else vars(made.joint)), []
+    if risk is not None:
+        columns = [one.name for one in risk.table if one.null_count() < len(one)]
+        titled = [("Models beside people", risk.table[columns])]
+    data = tables(frames, joint=joint, risks=[] if risk is None else risk.table.to_dicts(), sentences=lines)
+    return VerbTable(
+        made.specifications,
+        ("Which choice matters how much", made.importance),
+        ("Excluded by rule", made.rules),
+        *titled,
+        *lines,
+        data={"claim": conclusion.model_dump(), **data},
+    )
 
 
 def plan_risk(
@@ -103,9 +102,6 @@ def plan_risk(
     For corpora in which people judged some of the items and models all of them. For example:
 
     vantage plan risk prevalence CORPUS --reference 0.5 --limit 0.05 --price 0.12
-
-    Args:
-        price: What one answer costs.
     """
     from vantage.robust import risks
 
@@ -115,10 +111,10 @@ def plan_risk(
         raise InputError(
             "the risk cannot be estimated", remedy="let people judge at least 24 of the items that a model judged"
         )
-    needed, title = made.needed(price), f"What people must judge for a risk of at most {limit:.0%}"
+    needed = made.needed(price)
     return VerbTable(
         needed,
-        lambda: print_frame(needed, title=title, space=True),
+        (f"What people must judge for a risk of at most {limit:.0%}", needed),
         f"People judged {made.items:,} of {made.of:,} items, {made.per_item:.1f} of them each.",
         "Where no number of items is given, people have to label nearly all of them.",
     )
@@ -142,13 +138,12 @@ def claimed(
     if corpus is not None:
         filtered(corpus, where)
     part, rows = conditions(where), pairs(row, "--row", comma=False)
-    report, mark, number = claim.rpartition("#")
-    plan = None
-    if mark and number.isdigit():
-        known = Conclusion.of_ledger(Report.read(Path(report)), int(number), corpus, Path(report))
-    elif claim.endswith((".yaml", ".yml")):
-        plan = FrozenPlan.read(Path(claim))
+    report, _, number = claim.rpartition("#")
+    plan = FrozenPlan.read(Path(claim)) if claim.endswith((".yaml", ".yml")) else None
+    if plan is not None:
         known = plan.claim
+    elif report and number.isdigit():
+        known = Conclusion.of_ledger(Report.read(Path(report)), int(number), corpus, Path(report))
     else:
         options = parse_options(find(claim), words)
         if "kind" in part:

@@ -29,18 +29,26 @@ app = VerbGroup("Inspect stored model calls and runs in progress; export, repars
 models = VerbGroup("Find out which settings and outputs a model supports.")
 
 
+def _reading(store: Path) -> RunStore:
+    from vantage.runs import RunStore
+
+    return RunStore(store, read_only=True)
+
+
+Reading = Annotated["RunStore", _reading]
+
+
 @app.verb
-def list_(store: Path) -> VerbResult:
+def list_(store: Reading) -> VerbResult:
     """List the runs of a store, oldest first."""
     from vantage.runs.records import records
 
-    with _reading(store) as opened:
-        rows = [_row(opened, record) for record in records(opened)]
+    rows = [_row(store, record) for record in records(store)]
     return listed(rows, empty="There are no runs in this store.")
 
 
 @app.verb
-def show_(store: Path, run: int, *, calls: int = 1) -> VerbResult:
+def show_(store: Reading, run: int, *, calls: int = 1) -> VerbResult:
     """Show one run.
 
     What was asked for, how it went, and some of its calls as they were sent.
@@ -51,10 +59,8 @@ def show_(store: Path, run: int, *, calls: int = 1) -> VerbResult:
     from vantage.runs.export import calls as stored
     from vantage.runs.records import changes, record, servings
 
-    with _reading(store) as opened:
-        about = record(opened, run)
-        some, row = list(stored(opened, run=run, limit=calls)), _row(opened, about)
-        known = servings(opened, run)
+    about, known = record(store, run), servings(store, run)
+    some, row = list(stored(store, run=run, limit=calls)), _row(store, about)
     caveats = changes(known)
     serving = [{**asdict(one), "first": _when(one.first), "last": _when(one.last)} for one in known]
     details = {"plan": about.plan, "summary": about.summary, "served": serving, "caveats": caveats, "calls": some}
@@ -123,7 +129,11 @@ def _control(store: Path, run: int, **changes: Any) -> None:
 
 @app.verb
 def cost(
-    store: Path, *, run: int | None = None, by: Literal["run", "model", "sitting"] = "run", prices: Path | None = None
+    store: Reading,
+    *,
+    run: int | None = None,
+    by: Literal["run", "model", "sitting"] = "run",
+    prices: Path | None = None,
 ) -> VerbResult:
     """Show what runs have cost.
 
@@ -137,8 +147,7 @@ def cost(
     from vantage.runs.prices import read_prices
     from vantage.runs.records import ledger, ledger_rows
 
-    with _reading(store) as opened:
-        entries = ledger_rows(ledger(opened, run, read_prices(prices) if prices else None), by)
+    entries = ledger_rows(ledger(store, run, read_prices(prices) if prices else None), by)
     if not entries:
         return listed([], empty="There are no calls in this store.")
     dated = [{**row, **({"started": _when(row["started"])} if "started" in row else {})} for row in entries]
@@ -147,7 +156,7 @@ def cost(
 
 
 @app.verb
-def export(store: Path, to: Path, *, run: int | None = None, prompts: bool = True) -> None:
+def export(store: Reading, to: Path, *, run: int | None = None, prompts: bool = True) -> None:
     """Write stored calls to a file for other programs.
 
     Args:
@@ -158,10 +167,9 @@ def export(store: Path, to: Path, *, run: int | None = None, prompts: bool = Tru
     from vantage.runs.export import export as written
     from vantage.runs.records import record
 
-    with _reading(store) as opened:
-        if run is not None:
-            record(opened, run)
-        count = written(opened, to, run=run, prompts=prompts)
+    if run is not None:
+        record(store, run)
+    count = written(store, to, run=run, prompts=prompts)
     typer.echo(f"Wrote {to}: {show(count)} calls")
 
 
@@ -236,12 +244,11 @@ def probe(model: str, *, connection: Connection, store: Path | None = None) -> V
 
 
 @models.verb
-def profiles(store: Path) -> VerbResult:
+def profiles(store: Reading) -> VerbResult:
     """List the profiles in a store."""
     from vantage.runs.profiles import profiles as kept
 
-    with _reading(store) as opened:
-        rows = [profile.as_dict() for profile in kept(opened)]
+    rows = [profile.as_dict() for profile in kept(store)]
     columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "thinking_tokens")
     shown = [{name: row[name] for name in columns} for row in rows]
     return VerbResult(rows, shown or "There are no profiles in this store.")
@@ -255,12 +262,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {one:g}" for key, one in value.items()) or "not known"
     return "yes" if value is True else "no" if value is False else show(value)
-
-
-def _reading(store: Path) -> RunStore:
-    from vantage.runs import RunStore
-
-    return RunStore(store, read_only=True)
 
 
 def _existing(store: Path) -> Path:

@@ -9,7 +9,7 @@ import typer
 
 from vantage.cli.options import Connection, Limits, pairs
 from vantage.cli.output import Output, VerbResult, listed
-from vantage.cli.progress import COUNTS, print_estimate, reported, resumable, shown, working
+from vantage.cli.progress import COUNTS, estimated, reported, resumable, shown, working
 from vantage.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -125,8 +125,7 @@ def _preview(made: Preview) -> VerbResult:
     forecast = made.forecast
     asked = [({"model": one.model, "style": one.style, "raters": n}, one) for one, n in forecast.by_style]
     together = ({"model": "together", "style": "", "raters": len(forecast.estimates)}, forecast.total)
-    none = [] if asked else [f"With these options, study {made.study} asks no model.\n"]
-    trained = [[{"trained": rater, "learns from": learns} for rater, learns in made.trained.items()], ""]
+    trained = [{"trained": rater, "learns from": learns} for rater, learns in made.trained.items()]
     data = {
         "study": made.study,
         **_numbers(forecast.total),
@@ -135,7 +134,8 @@ def _preview(made: Preview) -> VerbResult:
         "notes": made.notes,
     }
     rows = [{**who, **shown(one)} for who, one in [*asked, *([together] if len(asked) > 1 else ())]]
-    return VerbResult(data, *none, *(trained if made.trained else ()), lambda: print_estimate(rows, made.notes))
+    none = [] if asked else [f"With these options, study {made.study} asks no model.\n"]
+    return VerbResult(data, *none, ("", trained), *estimated(rows, made.notes))
 
 
 def _numbers(one: Estimate) -> dict[str, Any]:

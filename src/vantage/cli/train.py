@@ -183,22 +183,21 @@ def _tested(rater: TrainedRater, part: Corpus, raters: list[str]) -> dict[str, A
         given = answers.filter(question=question.id)
         if given.is_empty() or f"{question.id}_mean" not in table.columns:
             continue
-        means = given.group_by("item").agg(pl.col("value").mean(), pl.lit(question.id).alias("question"))
-        said = table.select("item", pl.lit(question.id).alias("question"), pl.col(f"{question.id}_mean").alias("value"))
-        ranks = accuracy(said.with_columns(rater=pl.lit(rater.id)), reference=means, metric=["spearman"]).row(
-            0, named=True
-        )
-        values = given if rater.predicts_people else means
-        ends = values.join(table.select("item", f"{question.id}_low", f"{question.id}_high"), on="item")
-        inside = ends["value"].is_between(ends[f"{question.id}_low"], ends[f"{question.id}_high"]).mean()
-        ranks = {name: ranks[name] for name in ("estimate", "low", "high")}
-        whose = f"the answers of {', '.join(raters)}" if raters else "people's means"
-        tested[question.id] = {"items": len(means), "inside": inside, "spearman": ranks, "whose": whose}
+        means = given.group_by("item").agg(pl.col("value").mean(), question=pl.lit(question.id))
+        said = table.select("item", pl.col(f"{question.id}_mean").alias("value"), question=pl.lit(question.id))
+        ranks = accuracy(said.with_columns(rater=pl.lit(rater.id)), reference=means, metric=["spearman"])
+        ends = (given if rater.predicts_people else means).join(table, on="item")
+        tested[question.id] = {
+            "items": len(means),
+            "inside": ends["value"].is_between(ends[f"{question.id}_low"], ends[f"{question.id}_high"]).mean(),
+            "spearman": ranks.select("estimate", "low", "high").row(0, named=True),
+            "whose": f"the answers of {', '.join(raters)}" if raters else "people's means",
+        }
     return tested
 
 
 def _quality(rater: TrainedRater, notes: list[str]) -> list[str]:
-    """How well the rater did on texts that it had not seen, and what else is to be known."""
+    """How well the rater did on unseen texts, and what else users should know."""
     measured = "rank correlation, or macro F1 of a nominal scale"
     held = rater.about.get("validation", {}).get("held_out", {}).items()
     said = [f"held-out texts, {printable(question)}: {score:.3f} ({measured})" for question, score in held]

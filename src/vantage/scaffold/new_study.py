@@ -61,7 +61,7 @@ def instrument_of(name: str, ask: str, answers: str) -> dict[str, Any]:
 def new_study(folder: Path, corpus: Corpus, instrument: str | dict[str, Any], raters: int) -> AnnotationStudy:
     """Writes a corpus folder with a study file, and an instrument file where one is given as a document.
 
-    `instrument` is a bundled instrument otherwise. Nothing that is there is replaced.
+    Otherwise `instrument` names a bundled one. Nothing is replaced.
     """
     if folder.exists():
         raise InputError("the folder exists already", file=folder, remedy="choose another one with --to")
