@@ -9,8 +9,9 @@ from tests.report.truth import claims
 from tests.studies.context.judged import analysed, table
 from vantage import Corpus, Instrument
 from vantage.report.parts import Result
+from vantage.studies.base import find
 from vantage.studies.context import models
-from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
+from vantage.studies.context.analysis import ContextAnalysis
 
 ITEMS = [f"i{n}" for n in range(12)]
 
@@ -36,7 +37,7 @@ def asked(kind: str = "person") -> Corpus:
 
 
 def analysis(corpus: Corpus) -> ContextAnalysis:
-    return ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", methods="length", resamples=50))
+    return ContextAnalysis(corpus, find("context").options(tasks="sarcasm", methods="length", resamples=50))
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from vantage import Corpus
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.context.analysis import ContextOptions
+from vantage.studies.base import find
 from vantage.studies.context.study import collect
 from vantage.studies.execution import Context
 
@@ -52,7 +52,7 @@ def test_collecting_again_asks_nothing_and_costs_the_same(
 ) -> None:
     def collected() -> tuple[Corpus, dict[str, Any]]:
         context = Context(
-            ContextOptions(**FEW),
+            find("context").options(**FEW),
             Record("context", "Context"),
             data=planted_data,
             models=("planted",),

@@ -23,9 +23,8 @@ from vantage.measures.rationale.topics import topics
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import difference_with_interval, item_codes, mean_with_interval
 from vantage.report.engine import Absent, there
-from vantage.studies.appraisals.analysis import CRITERIA, MAIN, Appraised
+from vantage.studies.appraisals.analysis import CRITERIA, HUMAN, MAIN, Appraised
 from vantage.studies.appraisals.coding import clustered, p_over_posts
-from vantage.studies.appraisals.collecting import HUMAN
 
 _FORM: Final = {"words": "length in words", "density": "density of copied runs", "coverage": "coverage by the post"}
 

@@ -17,18 +17,8 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures import (
-    LIMITS,
-    SHARES,
-    Floats,
-    Metric,
-    Resampling,
-    Rules,
-    Scores,
-    accuracy,
-    ranks,
-    several_with_intervals,
-)
+from vantage import measures
+from vantage.measures import Floats
 from vantage.perspective.fairness import swap_p
 from vantage.raters.style import Style
 from vantage.report.recipe import Data, there
@@ -40,7 +30,7 @@ from vantage.studies.context.tasks import TASK
 ALL: Final = "all"
 DRAWS: Final = 20
 """Random selections with which a selective one is compared."""
-F1: Final = Metric("f1", "macro")
+F1: Final = measures.Metric("f1", "macro")
 WRONG: Final[dict[str, Any]] = {"missing": "wrong", "opt_outs": "wrong"}
 
 
@@ -69,10 +59,10 @@ class Rated:
         """
         every = self.judged.filter(pl.col("condition").is_in(conditions), pl.col("item").is_in(items))
         every = every.with_columns(pl.format("{} {}", "condition", "item").alias("item"))
-        rules = Rules(np.array(self.part.question.scale.codes, dtype=np.float64), zero_division=None, **WRONG)
+        rules = measures.Rules(np.array(self.part.question.scale.codes, dtype=np.float64), zero_division=None, **WRONG)
         runs = every["person"].unique().sort().to_list()
         placed = pl.DataFrame({"item": [f"{name} {item}" for name in conditions for item in items]})
-        scores = Scores.of(every, rules, runs, placed.with_row_index("position"))
+        scores = measures.Scores.of(every, rules, runs, placed.with_row_index("position"))
         return lambda *weights: scores.values(np.column_stack(weights), [F1])[:, 0]
 
     def scores(
@@ -107,9 +97,9 @@ class Rated:
         def together(weight: Floats) -> Floats:
             return np.column_stack([statistic(weight) for statistic in statistics.values()])
 
-        how = Resampling("items" if n >= LEAST else "none", resamples=self.part.options.resamples, seed=seed)
-        limits = [LIMITS if name == change else SHARES for name in statistics]
-        row |= several_with_intervals(list(statistics), n, together, how, limits)
+        how = measures.Resampling("items" if n >= LEAST else "none", resamples=self.part.options.resamples, seed=seed)
+        limits = [measures.LIMITS if name == change else measures.SHARES for name in statistics]
+        row |= measures.several_with_intervals(list(statistics), n, together, how, limits)
         if other and n >= LEAST:
             row[f"{change}_p"] = swap_p(row[change], lambda kept: f1(kept, 1 - kept) - f1(1 - kept, kept), n, seed)
         return row
@@ -278,7 +268,7 @@ class Ranked:
             common["ci"] = "none"
         reference = self.part.labels.select("item", "value")
         common |= {"system": "system", "reference": reference, "score": "f1_macro", **how}
-        return ranks(judged, between=between, values=values or BOTH, **common)
+        return measures.ranks(judged, between=between, values=values or BOTH, **common)
 
 
 @lru_cache(maxsize=1)
@@ -314,7 +304,7 @@ def _people(part: Statements) -> pl.DataFrame:
     if judged.is_empty():
         return pooled
     by = ["rater", "condition"]
-    scores = accuracy(judged, by=by, reference=part.labels, metric="f1_macro", ci="none", **WRONG)
+    scores = measures.accuracy(judged, by=by, reference=part.labels, metric="f1_macro", ci="none", **WRONG)
     enough = scores.filter(pl.col("items") >= LEAST).drop_nulls("estimate")
     best = enough.sort("estimate", "rater", descending=[True, False]).unique("condition", keep="first")
     return pl.concat([pooled, pooled.join(best, on=by, how="semi").with_columns(pl.lit(BEST).alias("system"))])

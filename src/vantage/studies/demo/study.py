@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from vantage.corpora import Corpus
 from vantage.corpora.bundled import planted_corpus
@@ -18,14 +17,7 @@ SYNTHETIC: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Options:
-    """What can be changed about the demo; the recipe says what it means."""
-
-    asked: int = 60
-
-
-def collect(context: Context[Options]) -> Corpus:
+def collect(context: Context[Any]) -> Corpus:
     """The bundled sentences with their synthetic ratings, and what the model answers about trust."""
     corpus = planted_corpus()
     context.warn(SYNTHETIC)
@@ -40,4 +32,4 @@ def collect(context: Context[Options]) -> Corpus:
         return corpus
 
 
-STUDY: Final = recipe_study("demo", __package__, Options, collect, analysis, prepare=Demo.from_run)
+STUDY: Final = recipe_study("demo", __package__, collect, analysis, prepare=Demo.from_run)

@@ -24,7 +24,7 @@ from vantage.studies.perseval.cells import GridCell
 LISTED: Final = 40
 """How many users are listed one by one."""
 BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
-"""The way to learn that is the same but for users; that of encoders is `baseline`."""
+"""The same way to learn without users; that of encoders is `baseline`."""
 
 
 def for_whom(analysis: Perspectives) -> Data:
@@ -34,10 +34,7 @@ def for_whom(analysis: Perspectives) -> Data:
 
 
 def ranking(analysis: Perspectives) -> Data:
-    """Every rater on the texts that all of them judged, by the F1 of the average user, the best first.
-
-    The best of the raters that give one answer throughout, and so read no text, is among them.
-    """
+    """Every rater on the texts that all judged, the best first, and the best that gives one answer throughout."""
 
     def rows(one: Evaluated) -> Rows:
         ranked = {cell.name: one.common(cell) for cell in one.done}
@@ -67,8 +64,7 @@ def _unread(common: Evaluation, label: str) -> tuple[str, Evaluation]:
 def bought(analysis: Perspectives) -> pl.DataFrame:
     """What knowing the user buys: every way to know them beside the same rater without it, on the same texts and users.
 
-    p is that of a test in which the predictions of two raters change places. `strictly` is the difference on new texts,
-    where the predictions differ at all: what sentences are about.
+    p: the predictions of the two change places. `strictly` is the difference on new texts, where predictions differ.
     """
 
     def pairs(one: Evaluated) -> Iterator[tuple[str, str, Evaluation, GridCell]]:
@@ -159,7 +155,7 @@ def _line(one: Evaluated, cell: GridCell) -> dict[str, Any]:
 
 
 def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
-    """The rater that is the same but does not know who answers; it judged the same texts."""
+    """The same rater without knowledge of who answers, on the same texts."""
     if not cell.knows_users:
         return None
     name = _blind_name(cell.rater)
@@ -168,7 +164,7 @@ def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
 
 
 def _blind_name(rater: str) -> str:
-    """The rater that is the same but for users: the base prompt of a model, or the way to learn without users."""
+    """The same rater without users: the base prompt of a model, or the way to learn without them."""
     if rater not in PAIR_METHODS:
         return f"{rater.rpartition(': ')[0]}: base"
     return "baseline" if PAIR_METHODS[rater].torch else BLIND[rater]
@@ -182,7 +178,7 @@ def _short(cell: GridCell) -> str:
 
 
 TESTED: Final = 30
-"""From how many texts on that two groups judged the interval of their difference is given."""
+"""The fewest texts that two groups judged for an interval of their difference."""
 
 
 @per_corpus

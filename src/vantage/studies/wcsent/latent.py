@@ -20,8 +20,8 @@ from vantage.measures.resampling import Resampling
 from vantage.report.engine import Analysis, there
 from vantage.report.parts import Figure
 from vantage.scales import show_code
-from vantage.studies.wcsent.learning import QUESTIONS
 from vantage.studies.wcsent.people import judged_questions, rulers
+from vantage.studies.wcsent.predictions import QUESTIONS
 
 Floats: TypeAlias = NDArray[np.float64]
 NODES: Final = (15, 15)

@@ -23,8 +23,7 @@ from vantage.measures import aggregate, correlate, explain, split_items, unanimi
 from vantage.report.engine import Absent, Analysis, Data, there
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_maps
-from vantage.studies.wcsent.learning import QUESTIONS
-from vantage.studies.wcsent.predictions import SHOWN, WarmthAnalysis
+from vantage.studies.wcsent.predictions import QUESTIONS, SHOWN, WarmthAnalysis
 
 RULES: Final[dict[str, dict[str, Any]]] = {
     "votes (Table 2)": {"method": "signs", "ties": "neutral"},

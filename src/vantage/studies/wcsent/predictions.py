@@ -12,8 +12,8 @@ from vantage.corpora import Corpus
 from vantage.measures.resampling import Resampling, mean_with_interval, named
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.engine import Absent, Analysis, there
-from vantage.studies.wcsent.learning import QUESTIONS
 
+QUESTIONS: Final = ("trust", "sociability", "competence")
 CLASSES: Final = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "recall_macro", "within")
 PAIR: Final = ["rater", "question"]
 SHOWN: Final = 12
