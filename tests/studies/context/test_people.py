@@ -101,7 +101,7 @@ def test_the_change_of_doubt_is_that_of_the_same_items(found: Result) -> None:
     assert row["doubt_context"] == 0
     assert row["change"] == pytest.approx(-row["doubt_static"])
     assert row["change_low"] < row["change"] < row["change_high"] < 0
-    assert any(text.startswith("Context lowers people's doubt at sarcasm") for text in claims(found))
+    assert any(text.startswith("Context lowers people's doubt about sarcasm") for text in claims(found))
 
 
 def test_context_that_divides_people_turns_the_sentence_round(found: Result) -> None:
@@ -109,7 +109,7 @@ def test_context_that_divides_people_turns_the_sentence_round(found: Result) -> 
     other = {"static": "context", "context": "static"}
     turned = corpus.judgments.with_columns(pl.col("condition").cast(pl.String).replace(other))
     other_way = analysed(Corpus(corpus.items, corpus.raters, turned, corpus.instruments))
-    assert any(text.startswith("Context raises people's doubt at sarcasm") for text in claims(other_way))
+    assert any(text.startswith("Context raises people's doubt about sarcasm") for text in claims(other_way))
     assert table(other_way, "summary")["change"][0] == pytest.approx(-table(found, "summary")["change"][0])
 
 
@@ -118,6 +118,6 @@ def test_nobody_leaves_no_section_and_answers_without_context_say_so() -> None:
     nobody = Corpus(corpus.items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
     assert "people" not in [one.name for one in analysed(nobody).tables]
     told = [finding.text for finding in analysed(nobody).findings]
-    assert "No people have judged the 12 statements of the task sarcasm." in told
+    assert "Nobody has judged the 12 statements of the task sarcasm." in told
     alone = [finding.text for finding in analysed(corpus.filter(condition="static")).findings]
-    assert "No people have judged statements in context: sarcasm." in alone
+    assert "Nobody has judged statements in context for sarcasm." in alone

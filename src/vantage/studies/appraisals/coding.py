@@ -80,7 +80,7 @@ def correlation(one: Floats, two: Floats, along: Along = "questions", method: Me
         both = ~(np.isnan(one) | np.isnan(two))
         sides = [np.where(both, side, np.nan).T for side in (one, two)]
         if method == "spearman":
-            sides = [rankdata(side, axis=0, nan_policy="omit") for side in sides]
+            sides = [np.where(both.T, rankdata(np.nan_to_num(side, nan=np.inf), axis=0), np.nan) for side in sides]
         # A post is drawn with its correlation, which no other post has a part in.
         each = _pearson(_sums(*sides).sum(axis=0, keepdims=True))[0]
         of_posts = np.column_stack([np.nan_to_num(each), np.isfinite(each)])

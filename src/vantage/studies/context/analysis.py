@@ -28,7 +28,7 @@ def judging(options: Any, seed: int) -> Judging:
 
 
 COSTS: Final = "costs"
-"""What collecting notes of the costs of methods, by task, model and method."""
+"""The costs of methods by task, model and method, noted while collecting."""
 TITLES: Final = {
     "constant": "always the average answer",
     "length": "short texts first",
@@ -81,7 +81,7 @@ class Statements(Analysis):
 
     @cached_property
     def by_model(self) -> dict[str, list[Detected]]:
-        """The scores of every method by model; first, without a name, those that need none, where votes are enough."""
+        """The scores of every method by model, first, without a name, of those that need none."""
         names = [name for name in listed(self.options.methods) if name in SURFACE and self.judged]
         tables = [by_surface(self.corpus.items, self.votes, name, seed=self.seed) for name in names]
         methods = {"": [Detected(TITLES[name], table) for name, table in zip(names, tables, strict=True)]}
@@ -106,7 +106,7 @@ class Statements(Analysis):
 
     @cached_property
     def selector(self) -> Detected | None:
-        """The method that flags items: the last one named that uses a model, or else the last one."""
+        """The method that flags items: the last one that uses a model, or else the last one."""
         modelled = [one for one in self.methods if one.cost is not None]
         return next(reversed(modelled or self.methods), None)
 

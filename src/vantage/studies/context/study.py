@@ -40,7 +40,7 @@ STOPPED: Final = (
     "known well enough to rank them."
 )
 EXAMPLES: Final = 24
-"""Items that examples are drawn from: twice as many as the longest prompt shows, and some to spare."""
+"""Items that examples are drawn from: more than twice as many as the longest prompt shows."""
 
 
 def collect(context: Context[Any]) -> Corpus:
@@ -121,7 +121,7 @@ class Roles:
 
 
 def _in_first_person(context: Context[Any], whole: Corpus, task: Task) -> Corpus:
-    """The statements that somebody could say in a conversation, so that the sample is drawn from these alone."""
+    """The statements in the first person, if only these are sampled."""
     if not context.options.first_person:
         return whole
     kept = [item for item, text in whole.items.select("item", "text").iter_rows() if first_person(text)]
@@ -138,7 +138,7 @@ def _in_first_person(context: Context[Any], whole: Corpus, task: Task) -> Corpus
 
 
 def _with_people(corpus: Corpus, task: Task, people: Corpus, folder: str) -> Corpus:
-    """The corpus with what people said at a collect server, in the place of third-party votes on the same items."""
+    """The corpus with people's judgments from a collect server in place of third-party votes on the same items."""
     question = question_of(task)
     if question.id not in [one.id for one in people.questions]:
         return corpus
@@ -209,10 +209,7 @@ def _generated(
 
 
 def example_corpus(whole: Corpus, sample: Corpus, instrument: Instrument, seed: int = 0) -> Corpus:
-    """Items outside the sample with their labels to draw few-shot examples from, as many of every label.
-
-    `read_task` leaves out repeated texts, so that none of them has the text of a sampled item.
-    """
+    """Items outside the sample to draw few-shot examples from, as many of every label; no text occurs in both."""
     labels = labels_of(whole.items).select("item", "value").drop_nulls()
     pool = whole.items.join(sample.items, on="item", how="anti").join(labels, on="item", maintain_order="left")
     shuffled = pool[np.random.default_rng(seed).permutation(len(pool))]
@@ -238,9 +235,8 @@ def ask_models(
 ) -> Corpus:
     """The corpus with the judgments of every judging model, in every style and under every condition.
 
-    Under a condition with context, only the items that have one are judged. A style with `examples` is left out, with a
-    warning, under a condition for which there are not enough of them. Under the controls of context, models are asked
-    without examples only. A style that gives the whole distribution is asked once.
+    With context, only items that have one are judged. A style without enough `examples` for a condition is left out
+    with a warning, and the controls are asked about without examples. A whole distribution is asked for once.
     """
     options, ids = context.options, [instrument.questions[0].id]
     pools = {name: len(corpus_shots(part, instrument.questions[:1])) for name, part in examples.items()}

@@ -1,8 +1,7 @@
 """What was planted beside what was found: the estimates of the demo, and the verdicts on them.
 
-The order is that of a real analysis. Raters who answer carelessly are looked for first and left out of all that
-follows; then agreement, models, raters, traits and ambiguous sentences are measured, all of trust. No estimate looks
-at what was planted.
+Careless raters are looked for first and left out of what follows; then agreement, models, raters, traits and ambiguous
+sentences are measured, all of trust. No estimate looks at what was planted.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ class Perspectives(Analysis):
             if one.over == "texts":
                 users = counted(whole["rater"].n_unique(), "user")
                 warnings.append(
-                    f"{name} is tested for {users} only. Intervals resample texts, so they describe these people; a "
+                    f"{name} is tested for {users} only. Intervals are over texts, so they describe these people; a "
                     "difference between groups is a difference between very few."
                 )
             if name == "hs-brexit":

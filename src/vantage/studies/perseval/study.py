@@ -109,11 +109,8 @@ def _rater(task: CorpusTask, cell: GridCell, context: Context[Any], fitted: dict
 
 
 def _split(task: CorpusTask, cell: GridCell) -> Split:
-    """What the rater of a cell learns from."""
-    if cell.users is None or cell.adaptation is None:
-        # A rater that is blind to users learns from the training annotators alone, as the paper's baseline.
-        return task.split(extended=bool(cell.extended))
-    return task.split(cell.users, cell.adaptation, extended=bool(cell.extended))
+    # A rater that is blind to users learns from the training annotators alone, as the paper's baseline.
+    return task.split(cell.users or "unnamed", cell.adaptation or "test", extended=bool(cell.extended))
 
 
 def _one_by_one(task: CorpusTask, context: Context[Any], kept: Predictions) -> None:
