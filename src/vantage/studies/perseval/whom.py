@@ -10,7 +10,6 @@ from typing import Any, Final
 import polars as pl
 
 from vantage import perspective
-from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures import groups
 from vantage.perspective import Evaluation
@@ -216,11 +215,8 @@ def swapped(one: Evaluated) -> Rows:
 
 
 def _passport(one: Evaluated, frame: pl.DataFrame, trait: str) -> Rows:
-    for row in perspective.passport(frame, one.task.people, trait, one.task.question).iter_rows(named=True):
-        if row["texts"] < TESTED:
-            row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values", "verdict": None}
-            row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
-        yield {"groups": f"{row['first']} − {row['second']}", **row}
+    rows = perspective.passport(frame, one.task.people, trait, one.task.question, fewest=TESTED)
+    return rows.with_columns(groups=pl.format("{} − {}", "first", "second")).iter_rows(named=True)
 
 
 @per_corpus
@@ -241,7 +237,9 @@ def prompt_change(one: Evaluated) -> Rows:
     for (rater, style), frame in one.predictions.items():
         if style.startswith("values:"):
             trait = style.removeprefix("values:")
-            yield {"rater": rater, "trait": trait, **_between(one, frame, trait)}
+            row = perspective.label_change(frame, one.task.people, trait, one.task.question).row(0, named=True)
+            shown = {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"]}
+            yield {"rater": rater, "trait": trait, **shown, "values": frame["rater"].n_unique()}
 
 
 @per_corpus
@@ -269,15 +267,3 @@ def soft(one: Evaluated, cell: GridCell) -> Rows:
             predicted = one.predictions[cell.rater, cell.variant]
             aligned = perspective.alignment(predicted, one.task.people, trait, one.task.question)
             yield from aligned.iter_rows(named=True)
-
-
-def _between(one: Evaluated, frame: pl.DataFrame, trait: str) -> dict[str, Any]:
-    """Label change where the value of a trait takes the place of the user."""
-    values = frame["rater"].unique().sort()
-    people = one.task.people
-    raters = pl.DataFrame({"rater": values, "kind": ["person"] * len(values), trait: values})
-    items = people.items.join(frame, on="item", how="semi")
-    judged = frame.with_columns(pl.lit(one.task.question).alias("question")).drop_nulls("value")
-    corpus = Corpus(items, raters, judged, people.instruments)
-    row = perspective.label_change(frame, corpus, trait, one.task.question).row(0, named=True)
-    return {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"], "values": len(values)}
