@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import pytest
 
 from tests.report.truth import claims
 from tests.studies.context.judged import analysed, table
 from vantage import Corpus, Instrument
+from vantage.measures import alpha
 from vantage.report.parts import Result
 from vantage.studies.base import find
 from vantage.studies.context import models
@@ -60,6 +63,18 @@ def test_context_is_set_beside_no_context(found: Result) -> None:
     assert context["f1"] == context["f1_decided"] == pytest.approx(1.0)
     assert static["f1"] < static["f1_decided"] < 1
     assert static["f1_low"] <= static["f1"] <= static["f1_high"]
+
+
+def test_seats_are_no_readers_who_could_be_left_out(found: Result) -> None:
+    seated = asked("slot")
+    static = by_condition(analysed(seated)).row(0, named=True)
+    how: dict[str, Any] = {"level": "nominal", "by": (), "kinds": "all", "resamples": 50}
+    over_items = alpha(seated.filter(condition="static"), ci="items", **how).row(0, named=True)
+    assert (static["alpha_low"], static["alpha_high"]) == pytest.approx((over_items["low"], over_items["high"]))
+    of_people = by_condition(found).row(0, named=True)
+    assert (of_people["alpha_low"], of_people["alpha_high"]) != (static["alpha_low"], static["alpha_high"])
+    # Why raters are scored together is no part of what intervals are over.
+    assert not any("ratersseveral" in one for one in found.methods)
 
 
 def test_fewer_ambiguous_answers_alone_raise_the_first_f1_only() -> None:

@@ -97,6 +97,7 @@ def test_without_instructions_they_are_left_out_everywhere() -> None:
 
 def test_ratings_follow_the_keywords_of_the_same_group_and_run() -> None:
     lists = keyword_instrument(EXTENDED)
+    assert not lists.inferred
     asked = rater(BlockRater, block="traits", words=WORDS, samples=2)
     rows = pl.DataFrame(
         {

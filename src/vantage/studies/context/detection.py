@@ -123,7 +123,8 @@ def by_personas(part: Statements) -> pl.DataFrame:
         readers, rng = one.readers, np.random.default_rng(part.seed)
         known = one.table.select("item", rho_all="score")
         known = known.join(part.votes.select("item", rho="entropy"), on="item", how="left", maintain_order="left")
-        for count in [count for count in COUNTS if count < len(readers)] + [len(readers)] * (len(readers) > 1):
+        fewer = [count for count in COUNTS if count < len(readers)]
+        for count in [*fewer, len(readers)] if fewer else ():
             for _ in range(DRAWS if count < len(readers) else 1):
                 some = [readers[n] for n in rng.permutation(len(readers))[:count]]
                 chosen = part.detected(one.method, some, Cost())

@@ -191,7 +191,7 @@ def explained(one: Evaluated) -> Rows:
         tested = part.filter(pl.col("p").is_not_null()).sort("p").head(1)
         row: dict[str, Any] = {"trait": trait, "users": part.filter(pl.col("row") != "missing")["raters"].sum()}
         if tested.is_empty():
-            yield {**row, "reason": part["reason"].drop_nulls().unique(maintain_order=True).str.join("; ")[0]}
+            yield {**row, "reason": part["reason"].drop_nulls().first()}  # of two groups, each gives the same
             continue
         clearest = tested.row(0, named=True)
         p = clearest["p"] if clearest["p_trait"] is None else clearest["p_trait"]

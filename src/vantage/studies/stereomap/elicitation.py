@@ -202,13 +202,12 @@ def blocks(instrument: Instrument) -> dict[str, list[str]]:
     return {name: ids for name, ids in questions.items() if ids}
 
 
-def keyword_instrument(instrument: Instrument) -> Instrument:
+def keyword_instrument(instrument: Instrument, words: Mapping[str, str] | None = None) -> Instrument:
     """The questions for keyword replies; the value is the number of keywords."""
-    asked = [f"{block}-keywords" for block in blocks(instrument) if block in KEYWORD_BLOCKS]
-    scale = Scale.points(0, MOST)
-    lists = Instrument.of_questions(
-        f"{instrument.id}-keywords", f"{instrument.title}: keywords", dict.fromkeys(asked, scale)
-    )
+    words = words or keyword_words()
+    asked = {f"{block}-keywords": words[block] for block in blocks(instrument) if block in KEYWORD_BLOCKS}
+    scales = dict.fromkeys(asked, Scale.points(0, MOST))
+    lists = Instrument.of_questions(f"{instrument.id}-keywords", f"{instrument.title}: keywords", scales, asked)
     return Instrument.from_document({**lists.document, "fields": instrument.document["fields"]})
 
 
@@ -242,7 +241,7 @@ def elicit(context: Context[Any], corpus: Corpus, instrument: Instrument) -> Cor
     keywords = options.first == "keywords" or (options.first == "auto" and not scoring)
     society = instrument.parameters.get("society", "")
     words = {name: text.replace("{society}", society) for name, text in keyword_words(options.keyword_prompts).items()}
-    lists = keyword_instrument(instrument)
+    lists = keyword_instrument(instrument, words)
     style = "scoring" if scoring else "together+free" if options.replies == "free" else "together"
     if options.prompt == "paper":
         answers, scoring, keywords = "sampling", False, options.form == "extended"
