@@ -93,7 +93,7 @@ class Rated:
             return np.column_stack([statistic(weight) for statistic in statistics.values()])
 
         how = measures.Resampling("items" if n >= LEAST else "none", resamples=self.part.options.resamples, seed=seed)
-        limits = [measures.LIMITS if name == change else measures.SHARES for name in statistics]
+        limits = [(-1.0, 1.0) if name == change else measures.SHARES for name in statistics]
         row |= measures.several_with_intervals(list(statistics), n, together, how, limits)
         if other and n >= LEAST:
             row[f"{change}_p"] = swap_p(row[change], lambda kept: f1(kept, 1 - kept) - f1(1 - kept, kept), n, seed)
