@@ -141,7 +141,7 @@ def truth(corpora: int = CORPORA) -> pl.DataFrame:
     The truth is the mean estimate over corpora drawn afresh, or exactly 0 where nothing is planted. An interval over
     items is compared with corpora of the same raters, every other one with corpora of other raters.
     """
-    from vantage.studies.demo.analysis import estimates
+    from vantage.studies.demo.study import estimates
 
     # Over which corpora a truth is meant: those with the same raters, or with others.
     frames_of = {

@@ -50,6 +50,11 @@ def test_a_label_that_follows_the_trait_changes_between_its_values_only() -> Non
     same = label_change(told.with_columns(value=pl.lit(1.0)), corpus, "side", "seen")
     assert same["between"].to_list()[0] == 0.0
     assert 0 < same["between"].to_list()[1] < 1
+    each = corpus.items.select("item").join(
+        pl.DataFrame({"rater": ["left", "right"], "value": [1.0, 0.0]}), how="cross"
+    )
+    swapped = label_change(each, corpus, "side", "seen").row(0, named=True)
+    assert (swapped["between"], swapped["texts"], swapped["compared_texts"]) == (1.0, 1.0, len(corpus.items))
     with pytest.raises(InputError, match="no trait 'age'"):
         label_change(told, corpus, "age", "seen")
 

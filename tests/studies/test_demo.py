@@ -16,7 +16,7 @@ from vantage.corpora.bundled import planted_corpus
 from vantage.raters.models.base import ModelError
 from vantage.report.parts import Result
 from vantage.studies import Context, run
-from vantage.studies.demo.analysis import AS_PLANTED, Demo, estimates, planted_sets, planted_values
+from vantage.studies.demo.study import AS_PLANTED, Demo, estimates, planted_sets, planted_values
 
 
 def answering(share: float) -> Callable[..., Corpus]:

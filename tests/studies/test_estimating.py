@@ -144,7 +144,7 @@ def test_trained_raters_are_named_and_not_trained(
     def trains(*_: Any, **__: Any) -> None:
         raise AssertionError("trained for an estimate")
 
-    monkeypatch.setattr("vantage.studies.wcsent.learning.fit", trains)
+    monkeypatch.setattr("vantage.studies.wcsent.study.fit", trains)
     monkeypatch.setattr("vantage.studies.perseval.study.fit", trains)
     loads(monkeypatch)
     found = preview("wcsent", data=data["wcsent"])

@@ -20,17 +20,15 @@ from vantage import Corpus, Instrument
 from vantage.corpora.readers import load
 from vantage.report.parts import Result
 from vantage.report.record import Record
-from vantage.studies.appraisals.collecting import AppraisalsOptions, read_release
 from vantage.studies.appraisals.study import STUDY as APPRAISALS
+from vantage.studies.appraisals.study import read_release
+from vantage.studies.base import find
 from vantage.studies.execution import Context
 from vantage.studies.perseval import study
-from vantage.studies.perseval.cells import PersevalOptions
 from vantage.studies.perseval.study import STUDY as PERSEVAL
-from vantage.studies.stereomap.elicitation import StereomapOptions
 from vantage.studies.stereomap.groups import groups_corpus, reference_groups
 from vantage.studies.stereomap.study import STUDY as STEREOMAP
 from vantage.studies.wcsent import latent, people, predictions
-from vantage.studies.wcsent.learning import WcsentOptions
 
 
 def answered(judged: pl.DataFrame, corpus: Corpus, kinds: tuple[str, ...], seed: int = 0) -> pl.DataFrame:
@@ -62,7 +60,7 @@ def wcsent(folder: Path, kinds: tuple[str, ...], _: pytest.MonkeyPatch) -> Resul
     told = answered(corpus.judgments.filter(pl.col("item").is_in(tested)), corpus, kinds)
     made = corpus.add(told, pl.DataFrame({"rater": kinds, "kind": ["trained"] * len(kinds)}), corpus.instruments)
     return Claiming("vantage.studies.wcsent", latent, people, predictions).result(
-        predictions.WarmthAnalysis(made, WcsentOptions(), 0)
+        predictions.WarmthAnalysis(made, find("wcsent").options(), 0)
     )
 
 
@@ -71,7 +69,7 @@ def appraisals(folder: Path, kinds: tuple[str, ...], _: pytest.MonkeyPatch) -> R
     experts = corpus.judgments.filter(pl.col("rater").str.starts_with("annotator"))
     told = answered(experts, corpus, kinds).with_columns(rationale=pl.lit("The narrator says so."))
     made = corpus.add(told, pl.DataFrame({"rater": kinds, "kind": ["model"] * len(kinds)}), corpus.instruments)
-    few = AppraisalsOptions(resamples=50, draws=1, topics=0, folds=2)
+    few = find("appraisals").options(resamples=50, draws=1, topics=0, folds=2)
     return APPRAISALS.analyse(made, Context(few, Record("appraisals", "")))
 
 
@@ -100,7 +98,7 @@ def stereomap(_: Path, kinds: tuple[str, ...], __: pytest.MonkeyPatch) -> Result
     told = answered(pl.DataFrame(rows), corpus.add(pl.DataFrame(rows).clear(), None, [short]), kinds)
     runs = told.join(pl.DataFrame({"sample": [0, 1, 2]}), how="cross")
     made = corpus.add(runs, pl.DataFrame({"rater": kinds, "kind": ["model"] * len(kinds)}))
-    return STEREOMAP.analyse(made, Context(StereomapOptions(resamples=10), Record("stereomap", "")))
+    return STEREOMAP.analyse(made, Context(find("stereomap").options(resamples=10), Record("stereomap", "")))
 
 
 class Known:
@@ -137,7 +135,7 @@ def perseval(folder: Path, kinds: tuple[str, ...], patch: pytest.MonkeyPatch) ->
         return Known(split, people, kinds[methods.index(kind) % len(kinds)])
 
     patch.setattr(study, "fit", fitted)
-    options = PersevalOptions(encoder="none", resamples=20, methods=",".join(methods))
+    options = find("perseval").options(encoder="none", resamples=20, methods=",".join(methods))
     context = Context(options, Record("perseval", ""), data=people.write(folder / "made"))
     return PERSEVAL.analyse(PERSEVAL.collect(context), context)
 

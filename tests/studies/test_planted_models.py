@@ -20,7 +20,7 @@ from vantage import Corpus
 from vantage.perspective import split
 from vantage.report.parts import Result
 from vantage.studies import run
-from vantage.studies.appraisals.collecting import read_release
+from vantage.studies.appraisals.study import read_release
 from vantage.studies.stereomap.groups import reference_groups
 
 

@@ -26,6 +26,7 @@ def passport(
     question: str | None = None,
     *,
     confidence: float = 0.95,
+    fewest: int = 2,
 ) -> pl.DataFrame:
     """What a model does with a trait, beside what people with its values do: a stereotype passport.
 
@@ -34,7 +35,8 @@ def passport(
     to the texts that both judged (`people`), that of the model (`model`), and their distance (`excess`, positive where
     the model sets the groups further apart). Intervals are for other texts and people. `least` is the smallest excess
     that would have been seen four times in five. `ratio` is model / people with Fieller's interval (1954), null where
-    people's own difference cannot be told from zero; the `verdict` rests on the excess.
+    people's own difference cannot be told from zero; the `verdict` rests on the excess. Of less than the `fewest` texts
+    there is neither interval nor verdict.
     """
     known_trait(corpus, trait)
     asked = the_question(corpus, question)
@@ -60,7 +62,11 @@ def passport(
             # Nobody is sampled for the model: only texts can be others.
             nothing = np.zeros(len(of_people.effect))
             of_model = Measured(of_model.value, nothing, of_people.item, of_people.user)
-        rows.append({**row, **_compared(of_people, of_model, confidence)})
+        row |= _compared(of_people, of_model, confidence)
+        if len(texts) < fewest:
+            row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
+            row |= {"verdict": None, "reason": f"fewer than {fewest} texts were judged by users of both values"}
+        rows.append(row)
     ends = [f"{name}{end}" for name in ("people", "model", "excess") for end in ("", "_low", "_high")]
     numbers = dict.fromkeys((*ends, "ratio", "low", "high", "p", "least"), pl.Float64())
     names: dict[str, Any] = dict.fromkeys(("trait", "first", "second"), pl.String())

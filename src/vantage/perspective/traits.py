@@ -98,17 +98,21 @@ def ablation(
 def label_change(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: str) -> pl.DataFrame:
     """How often the label of a text changes with a trait: in the predictions, and among the people themselves.
 
-    Only texts whose users have two or more values of the trait count. `between` is the chance that two users with
+    `rater` of the predictions is a user or, where each text was put with every value of the trait, a value. Only texts
+    whose users have two or more values of the trait count. `between` is the chance that two users with
     different values get different labels, averaged over texts. `texts` is the share of texts on which not all labels
     are equal, and `annotations` the number of such texts over the number of annotations, as the PersEval paper counts:
     it cannot exceed texts/annotations, so it cannot be compared between corpora.
     """
     known_trait(corpus, trait)
     users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("group")).drop_nulls()
-    gold = people_pairs(corpus, question).select(*PAIR, "value").join(predictions.select(PAIR), on=PAIR, how="semi")
+    swapped = bool(predictions["rater"].is_in(users["group"].unique().implode()).all())
+    told = predictions.select(*PAIR, "value")
+    gold = people_pairs(corpus, question).select(*PAIR, "value").join(told, on="item" if swapped else PAIR, how="semi")
+    model = told.with_columns(group="rater") if swapped else told.join(users, on="rater")
     rows = []
-    for who, frame in (("model", predictions.select(*PAIR, "value")), ("people", gold)):
-        joined = frame.drop_nulls("value").join(users, on="rater")
+    for who, frame in (("model", model), ("people", gold.join(users, on="rater"))):
+        joined = frame.drop_nulls("value")
         kept = joined.filter(pl.col("group").n_unique().over("item") > 1)
         texts = kept.group_by("item").agg((pl.col("value").n_unique() > 1).alias("changed"))
         cells = kept.group_by("item", "group", "value").len()

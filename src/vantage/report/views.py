@@ -212,8 +212,8 @@ def interval_words(frame: pl.DataFrame, options: Mapping[str, Any]) -> str:
     named = [words for one in _targets(frame, options) if (words := over_words(one, options))]
     words = f", with {100 * options.get('confidence', 0.95):g} % intervals"
     words += f" over {named[0]}" if len(named) == 1 else f" (over {' or '.join(named)}: see each row)" if named else ""
-    once = only_reason(frame)
-    return words + (once.removeprefix("the interval is over items").removeprefix(" and raters") if once else "")
+    head, over, rest = (only_reason(frame) or "").partition("the interval is over items")
+    return words + (rest.removeprefix(" and raters") if over and not head else "")
 
 
 def over_words(over: Any, options: Mapping[str, Any]) -> str:

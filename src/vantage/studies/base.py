@@ -1,16 +1,15 @@
 """What a study is: options, a step that collects judgments, and a step that analyses them.
 
-Most studies are recipes (`studies.recipes`), and this is what they become: options as a frozen dataclass, whose fields
-are the flags of `vantage study NAME` and the keywords of `vantage.studies.run`; `collect(context)`, which gives the
-corpus and asks raters with `context.rate` alone, so that a run can be interrupted and continued; and
-`analyse(corpus, context)`, which gives the `Result` and is a pure function of corpus and options. docs/studies.md shows
-how one is written and what it leaves behind.
+Most studies are recipes (`studies.recipes`), which become: options as a frozen dataclass, the flags of `vantage study
+NAME` and keywords of `vantage.studies.run`; `collect(context)`, which gives the corpus and asks raters with
+`context.rate` alone, so that a run can be resumed; and `analyse(corpus, context)`, a pure function that gives the
+`Result`. See docs/studies.md.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -35,19 +34,18 @@ STUDIES: Final[dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Study(Generic[O]):
-    """A recipe: its name, what it asks, its options, and how it collects and analyses.
+    """A study.
 
     Args:
-        name: What it is called on the command line.
+        name: Its name on the command line.
         title: The title of its report.
         questions: The questions it answers, as a reader would ask them.
         kind: The dataclass of its options.
         collect: From a context to the corpus.
         analyse: From corpus and context to the result.
-        needs_data: Where its `--data` come from, if it needs some: a sentence for those who gave none.
-        default_models: The models that are asked where none is named; empty for a study that asks none.
+        needs_data: Where its `--data` come from, if it needs some.
+        default_models: The models that it asks unless others are named.
         libraries: Further libraries whose version the report states.
-        helps: What the options mean, by name, where their fields are not made with `option`.
     """
 
     name: str
@@ -59,10 +57,9 @@ class Study(Generic[O]):
     needs_data: str = ""
     default_models: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
-    helps: Mapping[str, str] = field(default_factory=dict)
 
     def options(self, **given: Any) -> O:
-        """The options with some of them given; an option or a word that the study does not have is named."""
+        """The options, some of them given; unknown options and choices are refused."""
         known = {entry.name: entry.type for entry in self.described()}
         for name, value in given.items():
             if name not in known:
@@ -76,9 +73,7 @@ class Study(Generic[O]):
         kind: Any = self.kind
         hints = get_type_hints(kind, vars(sys.modules[kind.__module__]))
         return [
-            OptionEntry(
-                part.name, hints[part.name], part.default, self.helps.get(part.name) or part.metadata.get("help", "")
-            )
+            OptionEntry(part.name, hints[part.name], part.default, part.metadata.get("help", ""))
             for part in fields(kind)
         ]
 
@@ -94,18 +89,18 @@ class OptionEntry:
 
 
 def option(default: Any, help: str) -> Any:  # noqa: A002
-    """A field of a study's options, with the sentence that explains it; a list of words is a tuple."""
+    """A field of a study's options with its explanation."""
     return field(default=default, metadata={"help": help})
 
 
 def paper_prompts(study: str) -> dict[str, Any]:
-    """How the paper of a study asked its models: `styles`, and what else `prompts.yaml` says of them."""
+    """How the paper of a study asked its models (`prompts.yaml`)."""
     known: dict[str, Any] = Document.bundled(__package__, "prompts.yaml").data[study]
     return known
 
 
 def listed(words: str, known: Collection[str] = (), what: str = "") -> list[str]:
-    """The words of an option, separated by commas; one that is not among those known is named.
+    """The words of an option, separated by commas; unknown ones are refused.
 
     >>> listed(" a, b,,c ")
     ['a', 'b', 'c']

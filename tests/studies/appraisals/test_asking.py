@@ -14,8 +14,8 @@ from tests.studies.appraisals.release import write
 from vantage import Corpus
 from vantage.raters.models.base import Completion, Request
 from vantage.report.record import Record
-from vantage.studies.appraisals.collecting import AppraisalsOptions
 from vantage.studies.appraisals.study import STUDY
+from vantage.studies.base import find
 from vantage.studies.execution import Context
 
 
@@ -43,7 +43,7 @@ class Synthetic(Here):
 
 def asked(folder: Path, **options: Any) -> tuple[Corpus, Synthetic]:
     model = Synthetic()
-    context = Context(AppraisalsOptions(**options), Record("appraisals", ""), folder, models=(model,), seed=4)  # type: ignore[arg-type]
+    context = Context(find("appraisals").options(**options), Record("appraisals", ""), folder, models=(model,), seed=4)  # type: ignore[arg-type]
     return STUDY.collect(context), model
 
 
@@ -98,7 +98,7 @@ def test_runs_have_seeds_of_their_own(both: tuple[Corpus, Synthetic]) -> None:
 
 def test_the_release_stays_as_it_is(release: Path, both: tuple[Corpus, Synthetic]) -> None:
     corpus, _ = both
-    before = STUDY.collect(Context(AppraisalsOptions(), Record("appraisals", ""), release))
+    before = STUDY.collect(Context(find("appraisals").options(), Record("appraisals", ""), release))
     old = corpus.judgments.filter(~pl.col("rater").str.starts_with("synthetic"))
     assert len(old) == len(before.judgments)
     assert corpus.judgments.filter(pl.col("rater").str.starts_with("synthetic"))["item"].unique().to_list() == ["p0"]

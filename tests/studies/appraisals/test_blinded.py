@@ -17,7 +17,8 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.studies import run
-from vantage.studies.appraisals.collecting import INSTRUMENT, read_release, reasons_to_judge
+from vantage.studies.appraisals.analysis import INSTRUMENT
+from vantage.studies.appraisals.study import read_release, reasons_to_judge
 
 QUICK: dict[str, Any] = {"resamples": 20, "topics": 0, "draws": 1}
 QUALITY = {"factuality": (0.0, 1.0), "relevance": (1.0, 5.0), "consistency": (0.0, 1.0), "usefulness": (0.0, 1.0)}

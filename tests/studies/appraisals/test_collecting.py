@@ -11,7 +11,7 @@ import pytest
 from tests.studies.appraisals.release import write
 from vantage.errors import InputError
 from vantage.studies.appraisals.coding import first_integer
-from vantage.studies.appraisals.collecting import asked, read_release
+from vantage.studies.appraisals.study import asked, read_release
 
 
 def test_recorded_answers_are_read_with_the_words_of_the_release(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from vantage.report.sentences import Words, decide, statement
 from vantage.studies.appraisals import emotions, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import p_over_posts
-from vantage.studies.appraisals.collecting import AppraisalsOptions, read_release
-from vantage.studies.appraisals.study import STUDY
+from vantage.studies.appraisals.study import STUDY, read_release
+from vantage.studies.base import find
 from vantage.studies.execution import Context
 
 CRITERIA = ("factuality", "relevance", "consistency", "usefulness")
@@ -31,7 +31,7 @@ CRITERIA = ("factuality", "relevance", "consistency", "usefulness")
 
 def analysed(corpus: Corpus, **options: Any) -> Result:
     given: dict[str, Any] = {"resamples": 100, "draws": 1, "topics": 0, "folds": 3, **options}
-    return STUDY.analyse(corpus, Context(AppraisalsOptions(**given), Record("appraisals", "")))
+    return STUDY.analyse(corpus, Context(find("appraisals").options(**given), Record("appraisals", "")))
 
 
 def changed(corpus: Corpus, judgments: pl.DataFrame) -> Corpus:
@@ -145,7 +145,7 @@ def noise(corpus: Corpus, seed: int) -> Corpus:
 
 
 def on_noise(corpus: Corpus, seed: int) -> Result:
-    options = AppraisalsOptions(resamples=100, draws=1, topics=0, folds=2)
+    options = find("appraisals").options(resamples=100, draws=1, topics=0, folds=2)
     # Of the measures of likeness, sentences speak of ROUGE-L alone.
     return SAYING.result(Appraised(noise(corpus, seed), options, seed, Likeness(["rouge-l"])))
 

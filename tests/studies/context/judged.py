@@ -11,7 +11,7 @@ import polars as pl
 from vantage import Corpus, Instrument
 from vantage.report.parts import Result
 from vantage.report.record import Record
-from vantage.studies.context.analysis import ContextOptions
+from vantage.studies.base import find
 from vantage.studies.context.pipeline.controls import with_controls
 from vantage.studies.context.study import STUDY
 from vantage.studies.execution import Context
@@ -89,7 +89,7 @@ def judged_corpus(
 def analysed(corpus: Corpus, **options: Any) -> Result:
     """The report on a corpus."""
     chosen = {"tasks": "sarcasm", "methods": "length", "resamples": 200, **options}
-    context = Context(ContextOptions(**chosen), Record("context", "Context"))
+    context = Context(find("context").options(**chosen), Record("context", "Context"))
     return STUDY.analyse(corpus, context)
 
 

@@ -9,13 +9,14 @@ import pytest
 from tests.studies.context.judged import judged_corpus
 from tests.studies.context.test_people import asked
 from vantage import Corpus, Instrument, measures
+from vantage.studies.base import find
 from vantage.studies.context import changes
-from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
+from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.pipeline.detection import Judging, ceiling
 
 
 def analysis(corpus: Corpus) -> ContextAnalysis:
-    return ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", methods="length", resamples=50))
+    return ContextAnalysis(corpus, find("context").options(tasks="sarcasm", methods="length", resamples=50))
 
 
 def test_changes_are_differences_of_the_measures_on_the_same_statements() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,7 +15,8 @@ from vantage.collect.study import AnnotationStudy
 from vantage.context import attached, generate
 from vantage.errors import InputError
 from vantage.report.record import Record
-from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
+from vantage.studies.base import find
+from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.contexts import PASSED, SERVED, checked, contexts_to_check
 from vantage.studies.execution import Context, leave
 
@@ -33,8 +35,8 @@ def written(statements: int = 8) -> Corpus:
     return attached(corpus, corpus.instruments[0], joined)[0]
 
 
-def left(items: Corpus, folder: Path | None) -> Context[ContextOptions]:
-    study = Context(ContextOptions(tasks="sarcasm"), Record("context", "Context"), folder=folder)
+def left(items: Corpus, folder: Path | None) -> Context[Any]:
+    study = Context(find("context").options(tasks="sarcasm"), Record("context", "Context"), folder=folder)
     leave(study, "check", items, "contexts", SERVED, "run it again")
     return study
 
@@ -63,7 +65,7 @@ def test_the_corpus_is_served_by_the_bundled_flow_and_read_back(tmp_path: Path) 
     ]
     answered = corpus.add(pl.DataFrame(rows), pl.DataFrame({"rater": ["ann", "bob"], "kind": ["person"] * 2}), [])
     answered.write(tmp_path / "exported")
-    options = ContextOptions(tasks="sarcasm", checked=str(tmp_path / "exported"), resamples=20)
+    options = find("context").options(tasks="sarcasm", checked=str(tmp_path / "exported"), resamples=20)
     table = checked(ContextAnalysis(written(), options))
     assert table is not None
     row = table.filter(question="natural-flow").row(0, named=True)
@@ -77,4 +79,4 @@ def test_a_corpus_without_contexts_or_checks_is_refused(tmp_path: Path) -> None:
         left(contexts_to_check(written(), 3), None)
     left(contexts_to_check(written(), 3), tmp_path)
     with pytest.raises(InputError, match="no judgments of texts with their 'context_kept'"):
-        checked(ContextAnalysis(written(), ContextOptions(tasks="sarcasm", checked=str(tmp_path / "check"))))
+        checked(ContextAnalysis(written(), find("context").options(tasks="sarcasm", checked=str(tmp_path / "check"))))

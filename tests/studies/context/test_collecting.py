@@ -14,15 +14,15 @@ from vantage import Corpus, Instrument, Scale
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.context.analysis import ContextOptions
+from vantage.studies.base import find
 from vantage.studies.context.pipeline.dialogue import CONVERSATION
 from vantage.studies.context.study import POOR, Roles, collect
 from vantage.studies.execution import Context
 
 
-def context(data: Path, **options: Any) -> Context[ContextOptions]:
+def context(data: Path, **options: Any) -> Context[Any]:
     chosen = {"tasks": "sarcasm", "items": 12, "methods": "constant,length", "resamples": 10, **options}
-    return Context(ContextOptions(**chosen), Record("context", "Context"), data=data)
+    return Context(find("context").options(**chosen), Record("context", "Context"), data=data)
 
 
 def answers(folder: Path, item: str, instrument: Instrument | None = None) -> Path:

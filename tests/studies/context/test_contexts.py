@@ -9,8 +9,9 @@ from tests.studies.context.pipeline.conftest import STATEMENTS, statements
 from tests.studies.context.pipeline.script_writer import CONVERSATION, ScriptWriter
 from vantage import Corpus, Instrument
 from vantage.report.engine import Absent
+from vantage.studies.base import find
 from vantage.studies.context import contexts
-from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
+from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.pipeline.controls import attached
 from vantage.studies.context.pipeline.generation import generate
 
@@ -25,7 +26,7 @@ def once(step: str, said: str, number: int) -> str | None:
 def analysis(corpus: Corpus) -> ContextAnalysis:
     labelled = corpus.items.with_columns(pl.lit("sarcasm").alias("task"))
     whole = Corpus(labelled, corpus.raters, corpus.judgments, corpus.instruments)
-    return ContextAnalysis(whole, ContextOptions(tasks="sarcasm"))
+    return ContextAnalysis(whole, find("context").options(tasks="sarcasm"))
 
 
 @pytest.fixture(scope="module")

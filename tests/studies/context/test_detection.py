@@ -13,8 +13,9 @@ from tests.studies.context.judged import judged_corpus
 from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from vantage import Corpus
 from vantage.context import Cost, Simulator, simulate
+from vantage.studies.base import find
 from vantage.studies.context import detection
-from vantage.studies.context.analysis import TITLES, ContextAnalysis, ContextOptions, Statements
+from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements
 
 SELECTIVE = TITLES["selective"]
 
@@ -27,7 +28,9 @@ def tasked(corpus: Corpus) -> Corpus:
 def found(kinds: list[str], **options: Any) -> Statements:
     corpus = planted_corpus(kinds)
     told = simulate(corpus, "sarcasm", Simulator(Planted(), count=6, samples=1, stop=0), "selective")
-    chosen = ContextOptions(**{"tasks": "sarcasm", "methods": "constant,length,selective", "resamples": 10, **options})
+    chosen = find("context").options(
+        **{"tasks": "sarcasm", "methods": "constant,length,selective", "resamples": 10, **options}
+    )
     costs = {("sarcasm", "planted", "selective"): Cost(7, None, None)}
     return ContextAnalysis(tasked(told.corpus), chosen, costs=costs).parts["sarcasm"]
 
@@ -82,7 +85,7 @@ def test_too_few_votes_leave_scores_without_a_verdict_and_a_budget_flags() -> No
 def test_nobody_and_no_model_leave_no_section() -> None:
     corpus = planted_corpus(["clear"] * 3)
     alone = Corpus(corpus.items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
-    analysis = ContextAnalysis(tasked(alone), ContextOptions(tasks="sarcasm"))
+    analysis = ContextAnalysis(tasked(alone), find("context").options(tasks="sarcasm"))
     assert detection.tasks(analysis) == {}
     assert analysis.parts["sarcasm"].flagged == []
 
@@ -115,7 +118,7 @@ def test_people_are_in_doubt_less_often_where_personas_flag_what_has_context() -
 
 def test_what_people_say_where_only_flagged_statements_have_context() -> None:
     corpus = judged_corpus(people=5)
-    options = ContextOptions(tasks="sarcasm", methods="length", resamples=10)
+    options = find("context").options(tasks="sarcasm", methods="length", resamples=10)
     one = ContextAnalysis(corpus, options).parts["sarcasm"]
     rows = detection.people_selective(one)
     assert rows is not None

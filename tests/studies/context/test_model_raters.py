@@ -12,7 +12,7 @@ from tests.studies.context.pipeline.conftest import statements
 from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import ChatRater, Corpus, Instrument
 from vantage.report.record import Record
-from vantage.studies.context.analysis import ContextOptions
+from vantage.studies.base import find
 from vantage.studies.context.pipeline.controls import attached
 from vantage.studies.context.pipeline.generation import generate
 from vantage.studies.context.study import EXAMPLES, Roles, ask_models, example_corpus
@@ -22,7 +22,7 @@ from vantage.studies.execution import Context
 SARCASM = Instrument.load("sarcasm")
 
 
-class Asking(Context[ContextOptions]):
+class Asking(Context[Any]):
     """A study whose only model is a script."""
 
     model: ScriptWriter
@@ -32,7 +32,7 @@ class Asking(Context[ContextOptions]):
 
 
 def asking(**options: Any) -> Asking:
-    context = Asking(ContextOptions(**options), Record("test", "Test"), models=("writer",))
+    context = Asking(find("context").options(**options), Record("test", "Test"), models=("writer",))
     context.model = ScriptWriter()
     return context
 

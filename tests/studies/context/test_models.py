@@ -13,7 +13,8 @@ from sklearn.metrics import f1_score
 from tests.report.truth import check_all, findings
 from tests.studies.context.judged import analysed, judged_corpus, table
 from vantage.report.parts import Result
-from vantage.studies.context.analysis import ContextAnalysis, ContextOptions, Statements
+from vantage.studies.base import find
+from vantage.studies.context.analysis import ContextAnalysis, Statements
 from vantage.studies.context.models import Rated, before_and_after, effects, rated
 
 FLAGGED = [f"i{n:03}" for n in range(0, 60, 3)]
@@ -21,7 +22,7 @@ FLAGGED = [f"i{n:03}" for n in range(0, 60, 3)]
 
 def one(**options: Any) -> Rated:
     corpus = judged_corpus(30, {"m": (0.7, 0.9)}, **options)
-    part = ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", resamples=100)).parts["sarcasm"]
+    part = ContextAnalysis(corpus, find("context").options(tasks="sarcasm", resamples=100)).parts["sarcasm"]
     return next(rated(part))
 
 
@@ -46,7 +47,7 @@ def test_f1_is_the_mean_over_runs_with_ambiguous_counted_wrong() -> None:
 def test_a_perfect_model_scores_one_on_every_part() -> None:
     judged = judged_corpus(30, {"m": (1.0, 1.0)}, luck=1.0)
     only = judged.items.filter(pl.col("label") == "yes")["item"].head(12).to_list()
-    (model,) = rated(ContextAnalysis(judged, ContextOptions(tasks="sarcasm", resamples=20)).parts["sarcasm"])
+    (model,) = rated(ContextAnalysis(judged, find("context").options(tasks="sarcasm", resamples=20)).parts["sarcasm"])
     for row in before_and_after(model, only):
         assert (row["static"], row["context"], row["difference"]) == (1.0, 1.0, 0.0)
         assert 0.7 < row["static_low"] < 1.0  # twelve or thirty right answers do not show that all are
@@ -76,7 +77,7 @@ def test_an_item_without_a_context_is_not_scored() -> None:
 def test_the_p_value_of_a_difference_is_that_of_answers_that_change_places() -> None:
     """Against all 2^10 ways in which the answers to ten items can change places."""
     corpus = judged_corpus(10, {"m": (0.5, 0.9)}, runs=1, luck=0.5, seed=3)
-    (model,) = rated(ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", resamples=20)).parts["sarcasm"])
+    (model,) = rated(ContextAnalysis(corpus, find("context").options(tasks="sarcasm", resamples=20)).parts["sarcasm"])
     (row,) = before_and_after(model, ())
     one, two = (model.under(name).sort("item") for name in ("static", "context"))
     gold, before, after = (frame.to_numpy() for frame in (one["gold"], one["value"], two["value"]))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import pytest
 
 from tests.report.truth import claims
 from tests.studies.context.judged import analysed, table
 from vantage import Corpus, Instrument
+from vantage.measures import alpha
 from vantage.report.parts import Result
+from vantage.studies.base import find
 from vantage.studies.context import models
-from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
+from vantage.studies.context.analysis import ContextAnalysis
 
 ITEMS = [f"i{n}" for n in range(12)]
 
@@ -36,7 +40,7 @@ def asked(kind: str = "person") -> Corpus:
 
 
 def analysis(corpus: Corpus) -> ContextAnalysis:
-    return ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", methods="length", resamples=50))
+    return ContextAnalysis(corpus, find("context").options(tasks="sarcasm", methods="length", resamples=50))
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +63,18 @@ def test_context_is_set_beside_no_context(found: Result) -> None:
     assert context["f1"] == context["f1_decided"] == pytest.approx(1.0)
     assert static["f1"] < static["f1_decided"] < 1
     assert static["f1_low"] <= static["f1"] <= static["f1_high"]
+
+
+def test_seats_are_no_readers_who_could_be_left_out(found: Result) -> None:
+    seated = asked("slot")
+    static = by_condition(analysed(seated)).row(0, named=True)
+    how: dict[str, Any] = {"level": "nominal", "by": (), "kinds": "all", "resamples": 50}
+    over_items = alpha(seated.filter(condition="static"), ci="items", **how).row(0, named=True)
+    assert (static["alpha_low"], static["alpha_high"]) == pytest.approx((over_items["low"], over_items["high"]))
+    of_people = by_condition(found).row(0, named=True)
+    assert (of_people["alpha_low"], of_people["alpha_high"]) != (static["alpha_low"], static["alpha_high"])
+    # Why raters are scored together is no part of what intervals are over.
+    assert not any("ratersseveral" in one for one in found.methods)
 
 
 def test_fewer_ambiguous_answers_alone_raise_the_first_f1_only() -> None:
@@ -100,7 +116,7 @@ def test_the_change_of_doubt_is_that_of_the_same_items(found: Result) -> None:
     assert row["doubt_context"] == 0
     assert row["change"] == pytest.approx(-row["doubt_static"])
     assert row["change_low"] < row["change"] < row["change_high"] < 0
-    assert any(text.startswith("Context lowers people's doubt at sarcasm") for text in claims(found))
+    assert any(text.startswith("Context lowers people's doubt about sarcasm") for text in claims(found))
 
 
 def test_context_that_divides_people_turns_the_sentence_round(found: Result) -> None:
@@ -108,7 +124,7 @@ def test_context_that_divides_people_turns_the_sentence_round(found: Result) -> 
     other = {"static": "context", "context": "static"}
     turned = corpus.judgments.with_columns(pl.col("condition").cast(pl.String).replace(other))
     other_way = analysed(Corpus(corpus.items, corpus.raters, turned, corpus.instruments))
-    assert any(text.startswith("Context raises people's doubt at sarcasm") for text in claims(other_way))
+    assert any(text.startswith("Context raises people's doubt about sarcasm") for text in claims(other_way))
     assert table(other_way, "summary")["change"][0] == pytest.approx(-table(found, "summary")["change"][0])
 
 
@@ -117,6 +133,6 @@ def test_nobody_leaves_no_section_and_answers_without_context_say_so() -> None:
     nobody = Corpus(corpus.items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
     assert "people" not in [one.name for one in analysed(nobody).tables]
     told = [finding.text for finding in analysed(nobody).findings]
-    assert "No people have judged the 12 statements of the task sarcasm." in told
+    assert "Nobody has judged the 12 statements of the task sarcasm." in told
     alone = [finding.text for finding in analysed(corpus.filter(condition="static")).findings]
-    assert "No people have judged statements in context: sarcasm." in alone
+    assert "Nobody has judged statements in context for sarcasm." in alone

@@ -13,7 +13,7 @@ from tests.studies.context.pipeline.planted import planted_corpus
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import Context, preview, run
-from vantage.studies.context.analysis import ContextOptions
+from vantage.studies.base import find
 from vantage.studies.context.study import Roles
 
 TALK = "Person A: The train is late again.\nPerson B: How late?\nPerson A: Forty minutes."
@@ -61,7 +61,9 @@ def test_four_models_at_four_endpoints_do_their_parts(data: Path, monkeypatch: p
 
 
 def context(models: tuple[str, ...] = (), settings: dict[str, Any] | None = None, **options: Any) -> Any:
-    return Context(ContextOptions(**options), Record("context", "Context"), models=models, settings=settings or {})
+    return Context(
+        find("context").options(**options), Record("context", "Context"), models=models, settings=settings or {}
+    )
 
 
 def test_roles_that_are_left_open_fall_to_the_main_model_with_its_settings() -> None:

@@ -13,7 +13,7 @@ from vantage import Corpus
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.context.analysis import ContextOptions
+from vantage.studies.base import find
 from vantage.studies.context.study import collect
 from vantage.studies.execution import Context
 
@@ -43,7 +43,7 @@ def test_the_report_finds_planted_ambiguity_and_tells_what_it_cost(planted_data:
     said = " ".join(finding.text for finding in findings(report.result))
     assert "12 of 24 statements of the task sarcasm" in said
     assert "better than by chance with selective personas, direct" in said
-    assert "No people have judged statements in context: sarcasm." in said
+    assert "Nobody has judged statements in context for sarcasm." in said
 
 
 @pytest.mark.slow
@@ -52,7 +52,7 @@ def test_collecting_again_asks_nothing_and_costs_the_same(
 ) -> None:
     def collected() -> tuple[Corpus, dict[str, Any]]:
         context = Context(
-            ContextOptions(**FEW),
+            find("context").options(**FEW),
             Record("context", "Context"),
             data=planted_data,
             models=("planted",),
@@ -101,8 +101,8 @@ def test_without_models_and_votes_there_is_still_an_honest_report(tmp_path: Path
     (data / "abortion-stance.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
     report = run("context", data=data, tasks="abortion-stance", items=6, resamples=10)
     said = " ".join(finding.text for finding in findings(report.result))
-    assert "No people have judged the 6 statements of the task abortion-stance." in said
-    assert "No people have judged statements in context: abortion-stance." in said
+    assert "Nobody has judged the 6 statements of the task abortion-stance." in said
+    assert "Nobody has judged statements in context for abortion-stance." in said
 
 
 def test_bad_options_are_named_before_anything_is_asked(planted_data: Path, models: dict[str, Any]) -> None:

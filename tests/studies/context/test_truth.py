@@ -18,8 +18,9 @@ from vantage.context import METHODS, SURFACE, Simulator, simulate
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies import run
+from vantage.studies.base import find
 from vantage.studies.context import changes, contexts, detection, models
-from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
+from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.execution import Context
 
 CHANCE = {"m:a": (0.5, 0.5), "m:b": (0.5, 0.5)}
@@ -80,7 +81,7 @@ SAYING = Claiming("vantage.studies.context", detection, contexts, models, change
 
 
 def guessed(seed: int) -> Result:
-    options = ContextOptions(tasks="sarcasm", methods="length", resamples=100)
+    options = find("context").options(tasks="sarcasm", methods="length", resamples=100)
     return SAYING.result(ContextAnalysis.of(noise(seed), Context(options, Record("context", "Context"))))
 
 

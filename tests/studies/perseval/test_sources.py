@@ -7,7 +7,8 @@ import pytest
 
 from tests.studies.perseval.made import corpus, write
 from vantage import Corpus
-from vantage.studies.perseval.cells import PersevalOptions, planned
+from vantage.studies.base import find
+from vantage.studies.perseval.cells import planned
 from vantage.studies.perseval.sources import read, tasks
 
 
@@ -65,7 +66,7 @@ def test_a_corpus_without_traits_has_no_named_cells(tmp_path: Path) -> None:
     made = corpus()
     bare = Corpus(made.items, made.raters.select("rater"), made.judgments, made.instruments, made.about)
     (task,) = tasks(read(bare.write(tmp_path / "bare"), ["made"]), ["made"])
-    cells = planned(task, PersevalOptions(methods="tfidf-users"))
+    cells = planned(task, find("perseval").options(methods="tfidf-users"))
     assert [cell.variant for cell in cells if not cell.reason] == [
         "unnamed/train/strict",
         "unnamed/test/strict",
@@ -77,7 +78,7 @@ def test_a_corpus_without_traits_has_no_named_cells(tmp_path: Path) -> None:
 
 def test_quick_trains_two_encoders_on_the_strict_split(tmp_path: Path) -> None:
     (task,) = tasks(read(write(tmp_path), ["made"]), ["made"])
-    cells = [c for c in planned(task, PersevalOptions(quick=True, methods="baseline,tokens")) if not c.reason]
+    cells = [c for c in planned(task, find("perseval").options(quick=True, methods="baseline,tokens")) if not c.reason]
     assert [c.name for c in cells] == [
         "baseline (strict)",
         "tokens (named, none, strict)",

@@ -16,9 +16,9 @@ from tests.report.truth import claims
 from tests.studies.perseval.made import write
 from vantage.report.parts import Result
 from vantage.report.record import Record
+from vantage.studies.base import find
 from vantage.studies.execution import Context
 from vantage.studies.perseval import analysis, study, whom
-from vantage.studies.perseval.cells import PersevalOptions
 
 SAYING = Claiming("vantage.studies.perseval", analysis, whom)
 
@@ -38,7 +38,7 @@ class Guessing:
 
 def studied(data: Path, methods: str = "tfidf,tfidf-users", resamples: int = 200) -> Result:
     """What the report on a corpus says, after every sentence was checked."""
-    options = PersevalOptions(encoder="none", resamples=resamples, methods=methods)
+    options = find("perseval").options(encoder="none", resamples=resamples, methods=methods)
     context = Context(options, Record("perseval", "Perseval"), data=data)
     return SAYING.result(analysis.Perspectives.of(study.collect(context), context))
 

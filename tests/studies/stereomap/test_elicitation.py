@@ -13,9 +13,9 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.models.base import Completion, LogProbs, Request
+from vantage.studies.base import find
 from vantage.studies.stereomap.elicitation import (
     BlockRater,
-    StereomapOptions,
     blocks,
     conditions,
     elicit,
@@ -97,6 +97,7 @@ def test_without_instructions_they_are_left_out_everywhere() -> None:
 
 def test_ratings_follow_the_keywords_of_the_same_group_and_run() -> None:
     lists = keyword_instrument(EXTENDED)
+    assert not lists.inferred
     asked = rater(BlockRater, block="traits", words=WORDS, samples=2)
     rows = pl.DataFrame(
         {
@@ -184,7 +185,7 @@ def test_bad_options_are_refused_before_anyone_is_asked(options: dict[str, Any],
 
 
 def test_all_variants_are_asked_where_all_are_wanted() -> None:
-    asked = conditions(StereomapOptions(variants="all", runs=3, variant_runs=2), keywords=True)
+    asked = conditions(find("stereomap").options(variants="all", runs=3, variant_runs=2), keywords=True)
     assert asked == {
         "": (True, True, 3),
         "no-reasoning": (False, True, 2),
@@ -218,7 +219,7 @@ def _context(asked: list[tuple[str, str, int, str]], **options: Any) -> Any:
         )
         return corpus
 
-    given = StereomapOptions(**options)
+    given = find("stereomap").options(**options)
     return SimpleNamespace(options=given, plans=False, models=("m",), seed=0, settings={}, common={}, rate=rate)
 
 

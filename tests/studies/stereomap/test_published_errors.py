@@ -14,8 +14,8 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.texts.clusters import kmeans
 from vantage.raters.replies import parse_replies, parse_reply
+from vantage.studies.base import find
 from vantage.studies.stereomap.analysis import Stereomap, one_against_another, place
-from vantage.studies.stereomap.elicitation import StereomapOptions
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups
 from vantage.studies.stereomap.relations import correlation_pairs, correlations
 
@@ -135,7 +135,7 @@ def test_correlations_are_over_groups_with_their_number() -> None:
     extra = told.filter(question="friendly").with_columns(pl.lit("fight").alias("question"))
     extra = pl.concat([extra, extra.with_columns(pl.lit("attack").alias("question"))])
     corpus = corpus.add(pl.concat([told, extra]), pl.DataFrame({"rater": ["m"], "kind": ["model"]}))
-    found = correlations(Stereomap(corpus, StereomapOptions(k=3, resamples=10)))
+    found = correlations(Stereomap(corpus, find("stereomap").options(k=3, resamples=10)))
     assert found is not None
     row = found.frame.filter(first="warmth", second="active-harm").row(0, named=True)
     assert (row["items"], row["estimate"] > 0.8) == (20, True)

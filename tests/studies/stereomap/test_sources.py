@@ -17,9 +17,10 @@ from vantage.instruments import Instrument
 from vantage.measures import student_interval
 from vantage.report.parts import Figure
 from vantage.studies import run
+from vantage.studies.base import find
 from vantage.studies.stereomap import places
 from vantage.studies.stereomap.analysis import PEOPLE, PlacedGroups, Stereomap
-from vantage.studies.stereomap.elicitation import StereomapOptions, axes_of
+from vantage.studies.stereomap.elicitation import axes_of
 from vantage.studies.stereomap.groups import SocialGroup, groups_corpus, human_clusters, reference_groups
 
 SHORT = Instrument.load("stereotype-content:short")
@@ -178,7 +179,7 @@ def test_agency_beliefs_and_communion_have_maps_clusters_and_tests() -> None:
     groups = [SocialGroup(f"{name}{group}", f"{name}{group}") for name in centres for group in range(5)]
     judged = pl.DataFrame(rows, schema=["item", "question", "rater", "sample", "value"], orient="row")
     corpus = groups_corpus(groups, ABC).add(judged, pl.DataFrame({"rater": ["m"], "kind": ["model"]}))
-    analysis = Stereomap(corpus, StereomapOptions(k=3, resamples=20))
+    analysis = Stereomap(corpus, find("stereomap").options(k=3, resamples=20))
     assert analysis.dimensions == ("agency", "beliefs", "communion")
     placed = places.groups(analysis).frame
     found = dict(placed.select("item", "cluster").iter_rows())

@@ -18,9 +18,10 @@ from vantage.instruments import Instrument
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Result
 from vantage.studies import run
+from vantage.studies.base import find
 from vantage.studies.stereomap import answers, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.elicitation import StereomapOptions, response_items
+from vantage.studies.stereomap.elicitation import response_items
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups, reference_groups
 
 NAME = "recorded:answers.parquet"
@@ -433,7 +434,7 @@ def on_noise(seed: int) -> Result:
     value = pl.Series("value", np.clip(np.rint(rng.normal(3, 0.8, len(rows))), 1, 5))
     raters = pl.DataFrame({"rater": models, "kind": "model"})
     corpus = groups_corpus(reference_groups(), SHORT).add(rows.with_columns(value), raters)
-    return SAYING.result(Stereomap(corpus, StereomapOptions(resamples=20), seed))
+    return SAYING.result(Stereomap(corpus, find("stereomap").options(resamples=20), seed))
 
 
 @pytest.mark.slow
@@ -497,7 +498,7 @@ def test_a_map_of_many_groups_takes_the_width_of_the_page(planted: Report) -> No
     corpus = groups_corpus(groups, instrument).add(
         rows.with_columns(pl.Series("value", values)), pl.DataFrame({"rater": ["m"], "kind": ["model"]})
     )
-    (figure,) = places.maps(Stereomap(corpus, StereomapOptions(resamples=5)))
+    (figure,) = places.maps(Stereomap(corpus, find("stereomap").options(resamples=5)))
     assert isinstance(figure, Figure)
     assert (figure.options["beside"], figure.options["height"]) == (1, 8.2)
     assert figure.data["warmth_low"].null_count() == len(figure.data)

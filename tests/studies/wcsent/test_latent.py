@@ -8,8 +8,8 @@ import pytest
 
 from vantage import Corpus, Instrument
 from vantage.report.engine import Analysis
+from vantage.studies.base import find
 from vantage.studies.wcsent.latent import latent_relations, not_expressed, scale_points
-from vantage.studies.wcsent.learning import WcsentOptions
 from vantage.studies.wcsent.people import divergent, properties
 from vantage.studies.wcsent.predictions import WarmthAnalysis
 
@@ -84,7 +84,7 @@ def test_kinds_of_targets_and_opposed_questions_are_found() -> None:
     lower = (pl.col("question") == "trust") & (pl.col("item").str.slice(1).cast(pl.Int64) % 2 == 0)
     moved = pl.when(lower).then((pl.col("value") - 2).clip(-3, 3)).otherwise("value")
     judged = corpus.judgments.with_columns(value=moved)
-    analysis = WarmthAnalysis(Corpus(items, corpus.raters, judged, corpus.instruments), WcsentOptions())
+    analysis = WarmthAnalysis(Corpus(items, corpus.raters, judged, corpus.instruments), find("wcsent").options())
     rows = properties(analysis).filter(versus="clearest difference")
     trust, competence = (rows.filter(question=question).row(0, named=True) for question in TWO)
     assert (trust["term"], trust["higher"], trust["lower"]) == ("kind of target", "groups", "persons")

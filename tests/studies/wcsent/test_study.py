@@ -20,9 +20,10 @@ from vantage.raters.models.base import ModelError
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies import run
+from vantage.studies.base import find
 from vantage.studies.execution import Context
 from vantage.studies.wcsent import latent, people, predictions
-from vantage.studies.wcsent.learning import QUESTIONS, WcsentOptions
+from vantage.studies.wcsent.predictions import QUESTIONS
 from vantage.studies.wcsent.study import STUDY
 
 QUICK: dict[str, Any] = {"encoder": "none", "probe": "none"}
@@ -102,7 +103,7 @@ def on_noise(corpus: Corpus, seed: int) -> Result:
         values = pl.Series("value", rng.integers(-3, 4, len(guesses)).astype(float))
         row = pl.DataFrame({"rater": [name], "kind": ["trained"]})
         made = made.add(guesses.with_columns(values, pl.lit(name).alias("rater")), row, corpus.instruments)
-    return SAYING.result(predictions.WarmthAnalysis(made, WcsentOptions(), seed))
+    return SAYING.result(predictions.WarmthAnalysis(made, find("wcsent").options(), seed))
 
 
 @pytest.mark.slow
@@ -119,7 +120,7 @@ def test_sentences_turn_with_the_data(release: Path, tmp_path: Path) -> None:
     said = []
     for name, judgments in (("plain", corpus.judgments), ("turned", turned), ("opposed", opposed)):
         made = Corpus(corpus.items, corpus.raters, judgments, corpus.instruments)
-        result = SAYING.result(predictions.WarmthAnalysis(made, WcsentOptions(), 0))
+        result = SAYING.result(predictions.WarmthAnalysis(made, find("wcsent").options(), 0))
         assert any("Raters agree better than chance about" in finding.text for finding in result.findings), name
         told = " ".join(finding.text for section in result.sections for finding in section.findings)
         said.append(re.sub(r"[−\d.]+", "#", told))
@@ -138,7 +139,7 @@ def test_what_is_left_out_is_not_spoken_of(release: Path, reduce: str, gone: str
         "people": {},
     }
     part = corpus.filter(**parts[reduce]) if parts[reduce] else corpus
-    result = SAYING.result(predictions.WarmthAnalysis(part, WcsentOptions(), 0))
+    result = SAYING.result(predictions.WarmthAnalysis(part, find("wcsent").options(), 0))
     assert not any(gone in text for text in claims(result))
 
 
@@ -279,7 +280,7 @@ def test_models_are_asked_about_the_test_part_with_examples_of_the_training_part
 
 def test_models_are_asked_as_in_the_paper(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
-    options = WcsentOptions(predict=False, limit=1, prompt="paper")
+    options = find("wcsent").options(predict=False, limit=1, prompt="paper")
     with Endpoint(lambda body: '{"reason": "So.", "answer": "%s"}' % _second(body)) as endpoint:  # noqa: UP031
         settings = {"base_url": endpoint.url}
         corpus = STUDY.collect(

@@ -15,9 +15,11 @@ from vantage.measures import BertScore, Floats, Likeness, Resampling
 from vantage.measures.rationale.semantic import OVERLAP
 from vantage.report.engine import Analysis, there
 from vantage.studies.appraisals.coding import first_integer, matrix
-from vantage.studies.appraisals.collecting import INSTRUMENT, AppraisalsOptions
 from vantage.studies.execution import Context
 
+INSTRUMENT: Final = "appraisals"
+HUMAN: Final = "gold"
+"""What the release calls the reasons of its annotators."""
 THIRDS: Final[dict[int, tuple[float, ...]]] = {3: (0.33, 0.33, 0.33)}
 """The draft's BLEU-3 comes out only with weights that do not quite add up to one."""
 CRITERIA: Final = ("factuality", "relevance", "consistency", "usefulness")
@@ -33,7 +35,7 @@ class Appraised(Analysis):
     likeness: Likeness = field(default_factory=lambda: Likeness(OVERLAP, weights=THIRDS))
 
     @classmethod
-    def of(cls, corpus: Corpus, context: Context[AppraisalsOptions]) -> Appraised:
+    def of(cls, corpus: Corpus, context: Context[Any]) -> Appraised:
         """From what a study is run with; a likeness that is not installed leaves a warning."""
         likeness, notes = likeness_of(context.options)
         for note in notes:
@@ -159,7 +161,7 @@ class Appraised(Analysis):
         return [matrix(coded.filter(sample=s), self.posts, self.questions, None) for s in self.samples(model)]
 
 
-def likeness_of(options: AppraisalsOptions) -> tuple[Likeness, list[str]]:
+def likeness_of(options: Any) -> tuple[Likeness, list[str]]:
     """What rationales are compared by, and what is left out because it is not installed."""
     from vantage.raters.encoders import load_encoder
 
@@ -177,7 +179,7 @@ def likeness_of(options: AppraisalsOptions) -> tuple[Likeness, list[str]]:
     return Likeness([*OVERLAP, *made], weights=THIRDS, **how), notes
 
 
-def _bertscore(options: AppraisalsOptions) -> BertScore:
+def _bertscore(options: Any) -> BertScore:
     from importlib.util import find_spec
 
     if not find_spec("bert_score") or not find_spec("torch"):

@@ -1,8 +1,8 @@
 """Judgments as matrices of posts × questions, and what compares two such matrices, with intervals over posts.
 
-The draft writes 0 for "not mentioned", below the lowest rating. That mixes whether a thing is said with how much of it
-there is; so every comparison is also made with blanks left out. Ratings of one post are not independent, so posts are
-what is resampled (Efron and Tibshirani 1993): every statistic is a function of the posts' weights.
+The draft writes 0 for "not mentioned", below the lowest rating, which mixes whether a thing is said with how much of it
+there is; so every comparison is also made with blanks left out. Ratings of one post are not independent: every
+statistic is a function of the posts' weights, and posts are left out in turn.
 """
 
 from __future__ import annotations
@@ -15,36 +15,21 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.measures import (
-    CORRELATIONS,
-    Bounds,
-    Floats,
-    Ints,
-    Resampling,
-    Spread,
-    adjusted,
-    p_value,
-    ratio,
-    several_with_intervals,
-    weighted_correlation,
-)
+from vantage import measures
+from vantage.measures import Bounds, Floats, Ints, Resampling
 from vantage.measures.intervals import interval
 from vantage.measures.relations.correlations import coefficient, pearson_of_sums
-from vantage.report.ledger import LEVEL
-from vantage.report.ledger import p_value as p_value_of_interval
+from vantage.report.ledger import LEVEL, p_value
 
 Along: TypeAlias = Literal["questions", "posts", "all"]
-"""Whether a correlation is taken per question over posts, per post over questions, or over all cells at once."""
+"""A correlation per question over posts, per post over questions, or over all cells."""
 Method: TypeAlias = Literal["pearson", "spearman"]
 Weighted: TypeAlias = Callable[[Floats], Floats]
-"""From weights of posts, one row per resample, to the statistic of each."""
-_DIGITS: Final = re.compile(r"\d+")
-_HALF_WIDTH: Final = 1.959964
-"""Of a 95 % interval, in standard errors."""
+"""From rows of posts' weights to the statistic of each."""
 _LEAST: Final = 3e-5
 """Squares of a column around its mean that add up to no more are rounding."""
 _MOST: Final = 1 - 1e-9
-"""Fisher's z of a perfect correlation has no end; this one keeps it finite."""
+"""A correlation above counts as this one, whose Fisher's z is finite."""
 
 
 def first_integer(reply: str | None) -> float:
@@ -53,7 +38,7 @@ def first_integer(reply: str | None) -> float:
     >>> [first_integer(text) for text in ("7.5", "NA", "In 2020 I'd say 4", None)]
     [7.0, 0.0, 0.0, 0.0]
     """
-    match = _DIGITS.search(reply or "")
+    match = re.search(r"\d+", reply or "")
     return float(match[0]) if match and 1 <= int(match[0]) <= 9 else 0.0
 
 
@@ -79,7 +64,7 @@ def difference(one: Floats, two: Floats) -> Weighted:
     """The mean absolute difference of the cells that both have."""
     apart = np.abs(one - two)
     sums = np.column_stack([np.nansum(apart, axis=1), (~np.isnan(apart)).sum(axis=1)])
-    return lambda weight: ratio(weight @ sums)
+    return lambda weight: measures.ratio(weight @ sums)
 
 
 def correlation(one: Floats, two: Floats, along: Along = "questions", method: Method = "pearson") -> Weighted:
@@ -95,11 +80,11 @@ def correlation(one: Floats, two: Floats, along: Along = "questions", method: Me
         both = ~(np.isnan(one) | np.isnan(two))
         sides = [np.where(both, side, np.nan).T for side in (one, two)]
         if method == "spearman":
-            sides = [rankdata(side, axis=0, nan_policy="omit") for side in sides]
+            sides = [np.where(both.T, rankdata(np.nan_to_num(side, nan=np.inf), axis=0), np.nan) for side in sides]
         # A post is drawn with its correlation, which no other post has a part in.
         each = _pearson(_sums(*sides).sum(axis=0, keepdims=True))[0]
         of_posts = np.column_stack([np.nan_to_num(each), np.isfinite(each)])
-        return lambda weight: ratio(weight @ of_posts)
+        return lambda weight: measures.ratio(weight @ of_posts)
     if method == "pearson":
         rows, columns = (1, one.shape[1]) if along == "questions" else (one.shape[1], 1)
         shape = (len(one) * rows, columns)
@@ -108,7 +93,7 @@ def correlation(one: Floats, two: Floats, along: Along = "questions", method: Me
     lines = list(_lines(one, two, along))
 
     def mean(weight: Floats) -> Floats:
-        each = [weighted_correlation(x, y, weight[:, posts], method) for x, y, posts in lines]
+        each = [measures.weighted_correlation(x, y, weight[:, posts], method) for x, y, posts in lines]
         return known_means(np.column_stack(each)) if each else np.full(len(weight), np.nan)
 
     return mean
@@ -171,17 +156,20 @@ def compared(runs: Sequence[Floats], gold: Floats, names: Sequence[str], how: Re
     >>> compared([gold + 1.0, gold], gold, ["delta"], Resampling(resamples=20))
     {'delta': 0.5, 'delta_low': 0.5, 'delta_high': 0.5}
     """
-    each = [[STATISTICS[name](run, gold) for run in runs] for name in names]
+    each = [averaged([STATISTICS[name](run, gold) for run in runs]) for name in names]
+    return measures.several_with_intervals(
+        names, len(gold), lambda weight: np.column_stack([one(weight) for one in each]), how
+    )
 
-    def means(weight: Floats) -> Floats:
-        return np.column_stack([known_means(np.column_stack([one(weight) for one in several])) for several in each])
 
-    return several_with_intervals(names, len(gold), means, how)
+def averaged(statistics: Sequence[Weighted]) -> Weighted:
+    """The mean of statistics, such as those of several runs."""
+    return lambda weight: known_means(np.column_stack([one(weight) for one in statistics]))
 
 
 def mean_p(one: Floats, two: Floats, along: Along, method: Method = "pearson") -> tuple[float | None, int]:
     """The mean of the p values of single correlations, which the draft prints, and how many are defined."""
-    chances = [p_value(x, y, method) for x, y, _ in _lines(one, two, along)]
+    chances = [measures.p_value(x, y, method) for x, y, _ in _lines(one, two, along)]
     known = [p for p in chances if p is not None]
     return float(np.mean(known)) if known else None, len(chances)
 
@@ -189,9 +177,8 @@ def mean_p(one: Floats, two: Floats, along: Along, method: Method = "pearson") -
 def clustered(one: Floats, two: Floats, posts: Ints, how: Resampling) -> tuple[Bounds, float | None]:
     """The interval of a correlation over texts, and its p value, where texts share posts.
 
-    The p value is that of Fisher's z over its standard error between posts, by Student's t. Few posts can seem to vary
-    less than chance makes them: it is never below that of the correlation over the error it has where nothing is
-    related, which every post's part of the covariance gives.
+    The p value is that of Fisher's z over its standard error between posts, by Student's t, or that of the correlation
+    over its error where nothing is related, if that is larger: few posts can seem to vary less than chance makes them.
 
     >>> bounds, p = clustered(np.arange(8.0), np.arange(8.0) % 4, np.arange(8) // 2, Resampling(resamples=50))
     >>> bounds[0] < bounds[1], 0 < p < 1
@@ -202,23 +189,23 @@ def clustered(one: Floats, two: Floats, posts: Ints, how: Resampling) -> tuple[B
     x, y = one - one.mean(), two - two.mean()
     sums = np.column_stack([np.bincount(posts, cell) for cell in (np.ones(len(x)), x, y, x * x, y * y, x * y)])
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = Spread.without(_pearson(sums.sum(axis=0) - sums).ravel(), CORRELATIONS)
+        spread = measures.Spread.without(_pearson(sums.sum(axis=0) - sums).ravel(), measures.CORRELATIONS)
     if spread is None or how.ci == "none":
         return (None, None), None
     estimate = coefficient(one, two, "pearson")
     error, z = spread.variance**0.5, float(np.arctanh(np.clip(estimate, -_MOST, _MOST)))
     if error < 1 - _MOST:
-        return interval(estimate, spread, how.confidence, CORRELATIONS), None
+        return interval(estimate, spread, how.confidence, measures.CORRELATIONS), None
     unrelated = float(np.sqrt((sums[:, 5] ** 2).sum() / (sums[:, 3].sum() * sums[:, 4].sum())))
     p = max(t.sf(abs(z) / error, spread.freedom), t.sf(abs(estimate) / unrelated, len(sums) - 1))
-    return interval(estimate, spread, how.confidence, CORRELATIONS), 2 * float(p)
+    return interval(estimate, spread, how.confidence, measures.CORRELATIONS), 2 * float(p)
 
 
 def p_over_posts(interval: Iterable[float | None], posts: int) -> float | None:
     """The two-sided p value of a difference of 0, from the difference and its interval over posts; null without one.
 
-    The standard error between resamples is a little too small where posts are few, and its own error counts: it is
-    widened as that of a mean is, and compared with Student's t. The p value is never below the interval's own.
+    The interval's standard error is widened for few posts as that of a mean is, and compared with Student's t; the p
+    value is never below the interval's own.
 
     >>> p_over_posts((0.2, 0.0, 0.4), 5) > p_over_posts((0.2, 0.0, 0.4), 500) > 0.05
     True
@@ -228,18 +215,18 @@ def p_over_posts(interval: Iterable[float | None], posts: int) -> float | None:
     estimate, low, high = interval
     if estimate is None or low is None or high is None or posts < 2:
         return None
-    at_least = p_value_of_interval(estimate, low, high, 0.0, units=posts if low == high else None)
-    error = (high - low) / 2 / _HALF_WIDTH * (posts / (posts - 1)) ** 0.5
+    at_least = p_value(estimate, low, high, 0.0, units=posts if low == high else None)
+    error = (high - low) / 2 / 1.959964 * (posts / (posts - 1)) ** 0.5
     if error == 0 or at_least is None:
         return at_least
     return max(at_least, float(2 * t.sf(abs(estimate) / error, posts - 1)))
 
 
 def places(names: Sequence[str], statistics: Weighted, posts: int) -> dict[str, dict[str, str]]:
-    """The place of each of several in order of a statistic, the smallest first, and with which others it is tied.
+    """The places that each of several may have, the smallest first, and which others it cannot be told apart from.
 
     All pairs are compared over the same posts, by Student's t with the error that leaving out posts in turn gives their
-    difference, and Holm's correction is over all of them; a tie is a pair that cannot be told apart.
+    difference and with Holm's correction.
 
     >>> apart = np.random.default_rng(0).normal([1.0, 1.01, 3.0], 0.1, (30, 3))
     >>> places(["a", "b", "c"], lambda weight: weight @ apart / weight.sum(axis=1, keepdims=True), 30)["b"]
@@ -256,7 +243,7 @@ def places(names: Sequence[str], statistics: Weighted, posts: int) -> dict[str, 
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * t.sf(np.abs(whole[one] - whole[two]) / error, posts - 1)
     clear = np.zeros((len(names), len(names)), dtype=bool)
-    corrected = adjusted(np.where(np.isfinite(p), p, 1.0).tolist(), "holm")
+    corrected = measures.adjusted(np.where(np.isfinite(p), p, 1.0).tolist(), "holm")
     clear[one, two] = np.array(corrected, dtype=np.float64) < LEVEL
     clear |= clear.T
     rows = {}
@@ -275,7 +262,7 @@ def known_means(values: Floats) -> Floats:
     [2.0, nan]
     """
     known = ~np.isnan(values)
-    return ratio(np.column_stack([np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1)]))
+    return measures.ratio(np.column_stack([np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1)]))
 
 
 def _lines(one: Floats, two: Floats, along: Along) -> Iterator[tuple[Floats, Floats, Ints]]:

@@ -14,6 +14,7 @@ from vantage.measures import SHARES, Floats, Ints, adjusted, midranks, ratio, se
 from vantage.report.engine import Data, there
 from vantage.report.ledger import p_value
 from vantage.studies.appraisals.analysis import Appraised
+from vantage.studies.appraisals.coding import known_means
 
 LEAST: Final = 10
 """Posts with and without an emotion that its prediction needs."""
@@ -21,14 +22,17 @@ LEAST: Final = 10
 
 def emotion_profiles(analysis: Appraised) -> pl.DataFrame:
     """The mean appraisal of posts with an emotion, and how it differs from that of all posts."""
-    rows = []
+    everyone, frames = known_means(analysis.gold_answers.T), []
     for emotion, present in _seen(analysis).items():
-        for place, title in enumerate(analysis.titles.values()):
-            column = analysis.gold_answers[:, place]
-            mean, everyone = _mean(column[present == 1]), _mean(column)
-            apart = None if mean is None or everyone is None else mean - everyone
-            rows.append({"emotion": emotion, "appraisal": title, "mean": mean, "difference": apart, "all": everyone})
-    return pl.DataFrame(rows, infer_schema_length=None)
+        mean = known_means(analysis.gold_answers[present == 1].T)
+        columns = {
+            "appraisal": [*analysis.titles.values()],
+            "mean": mean,
+            "difference": mean - everyone,
+            "all": everyone,
+        }
+        frames.append(pl.DataFrame(columns, nan_to_null=True).insert_column(0, pl.lit(emotion).alias("emotion")))
+    return pl.concat(there(frames or None))
 
 
 def emotion_prediction(analysis: Appraised) -> Data:
@@ -98,11 +102,6 @@ def _seen(analysis: Appraised) -> dict[str, Ints]:
 
 def _enough(target: Ints) -> bool:
     return min(int(target.sum()), len(target) - int(target.sum())) >= LEAST
-
-
-def _mean(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
 
 
 def _scores(analysis: Appraised, target: Ints) -> dict[str, float | None]:

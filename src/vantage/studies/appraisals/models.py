@@ -13,7 +13,16 @@ from vantage.measures import Floats, several_with_intervals
 from vantage.measures.scoring.floors import Score, share_of_the_way
 from vantage.report.engine import Data, there
 from vantage.studies.appraisals.analysis import Appraised
-from vantage.studies.appraisals.coding import compared, difference, known_means, matrix, mean_p, p_over_posts, places
+from vantage.studies.appraisals.coding import (
+    averaged,
+    compared,
+    difference,
+    known_means,
+    matrix,
+    mean_p,
+    p_over_posts,
+    places,
+)
 
 ALWAYS: Final = "always 5"
 PROFILE: Final = "mean of the question over other posts"
@@ -87,12 +96,8 @@ def _places(analysis: Appraised, raters: Sequence[str]) -> dict[str, dict[str, s
     runs = {rater: analysis.parsed(rater, 0.0) for rater in raters}
     shared = np.all([_asked(several) for several in runs.values()], axis=0)
     gold = analysis.gold[shared]
-    each = [[difference(run[shared], gold) for run in several] for several in runs.values()]
-
-    def distances(weight: Floats) -> Floats:
-        return np.column_stack([known_means(np.column_stack([one(weight) for one in several])) for several in each])
-
-    return places(raters, distances, int(shared.sum()))
+    each = [averaged([difference(run[shared], gold) for run in several]) for several in runs.values()]
+    return places(raters, lambda weight: np.column_stack([one(weight) for one in each]), int(shared.sum()))
 
 
 def models_ratings(analysis: Appraised) -> pl.DataFrame:
@@ -156,8 +161,8 @@ def _unread(analysis: Appraised) -> dict[str, Floats]:
 
 def _distance(runs: list[Floats], gold: Floats) -> Score:
     """The mean absolute difference of several runs from people's ratings."""
-    each = [difference(run, gold) for run in runs]
-    return lambda weight: known_means(np.column_stack([one(weight) for one in each]))[:, None]
+    mean = averaged([difference(run, gold) for run in runs])
+    return lambda weight: mean(weight)[:, None]
 
 
 def _person(analysis: Appraised, asked: Any) -> Score | None:

@@ -23,9 +23,8 @@ from vantage.measures.rationale.topics import topics
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import difference_with_interval, item_codes, mean_with_interval
 from vantage.report.engine import Absent, there
-from vantage.studies.appraisals.analysis import CRITERIA, MAIN, Appraised
+from vantage.studies.appraisals.analysis import CRITERIA, HUMAN, MAIN, Appraised
 from vantage.studies.appraisals.coding import clustered, p_over_posts
-from vantage.studies.appraisals.collecting import HUMAN
 
 _FORM: Final = {"words": "length in words", "density": "density of copied runs", "coverage": "coverage by the post"}
 
@@ -131,24 +130,18 @@ def _correlated(ranks: pl.DataFrame, analysis: Appraised) -> dict[str, float | N
     return {"estimate": coefficient(one, two, "pearson"), "low": low, "high": high, "p": p}
 
 
-_PROMPT_WORDS: Final = """
+PROMPT_WORDS: Final = """
 narrator narrator's narrators situation situations post feel feels feeling felt think thinks thought extent mention
 mentions mentioned mentioning says said say state states stated express expresses text author seems seem
 """
-PROMPT_WORDS: Final = tuple(_PROMPT_WORDS.split())
-"""Words that stand in nearly every rationale because the questions have them."""
+"""Words that nearly every rationale has because the questions have them."""
 OTHER: Final = "the other annotator"
 BASELINES: Final[tuple[tuple[str, Writer, bool], ...]] = (
     (OTHER, "other", False),
     ("either annotator", "any", False),
     ("either annotator, reference included", "any", True),
 )
-"""Who wrote the texts that chance draws: the draft seems to draw from either, and from the reference itself."""
-
-_WHAT: Final = {
-    SAME_QUESTION: "the same question about another post",
-    SAME_ITEM: "another question about the same post",
-}
+"""Who wrote the texts of the baselines: the draft seems to draw from either, and the reference itself."""
 
 
 def reasons_agreement(analysis: Appraised) -> pl.DataFrame:
@@ -180,7 +173,7 @@ def reasons_topics(analysis: Appraised) -> pl.DataFrame | None:
     if not options.topics:
         return None
     texts = analysis.by_people.select("item", "appraisal", pl.col("rationale").alias("text")).drop_nulls()
-    how: dict[str, Any] = {"count": options.topics, "fits": options.fits, "stop_words": PROMPT_WORDS}
+    how: dict[str, Any] = {"count": options.topics, "fits": options.fits, "stop_words": PROMPT_WORDS.split()}
     return topics(texts, by="appraisal", seed=analysis.seed, **how)
 
 
@@ -198,4 +191,5 @@ def _with_p(scores: pl.DataFrame) -> pl.DataFrame:
     ends = scores.select("beyond", "beyond_low", "beyond_high", "items").iter_rows()
     p = pl.Series("p", [p_over_posts(row[:3], row[3]) for row in ends], dtype=pl.Float64)
     said = pl.when(metric="rouge-l").then("beyond").alias("said")
-    return scores.with_columns(p, said, pl.col("pairs").replace(_WHAT).alias("what"))
+    words = {SAME_QUESTION: "the same question about another post", SAME_ITEM: "another question about the same post"}
+    return scores.with_columns(p, said, pl.col("pairs").replace(words).alias("what"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, Literal
+from typing import Any, Final
 
 import polars as pl
 
@@ -22,53 +22,13 @@ from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, label
 from vantage.studies.execution import Context
 
 
-@dataclass(frozen=True)
-class ContextOptions:
-    """What can be changed about the study; the recipe says what each means."""
-
-    tasks: str = "sarcasm,politeness"
-    items: int = 120
-    people: str = ""
-    methods: str = (
-        "constant,length,words-doubt,direct,reasoning,persona,persona-reasoning,selective,selective-reasoning"
-    )
-    personas: str = "pool"
-    persona_count: int = 0
-    samples: int = 20
-    stop: float = 0.3
-    most: int = 32
-    draws: int = 5
-    answers: Literal["auto", "sampling", "scoring"] = "auto"
-    ambiguous_in: bool = True
-    target: Literal["doubt", "entropy", "ambiguity"] = "doubt"
-    mark: float = 0.4
-    threshold: Literal["youden", "budget"] = "youden"
-    budget: float = 0.25
-    simulator: str = ""
-    judge: str = ""
-    writer: str = ""
-    verifier: str = ""
-    controls: str = "label,opposite,blind"
-    least: float = 4.0
-    attempts: int = 3
-    first_person: bool = True
-    evaluate: bool = True
-    styles: str = "zero-shot,reasoning,few-shot:3,few-shot:5,few-shot:10"
-    prompt: Literal["vantage", "paper"] = "vantage"
-    ambiguous: bool = True
-    runs: int = 3
-    temperature: float = 0.2
-    check: int = 0
-    checked: str = ""
-    resamples: int = 1000
-
-    def judging(self, seed: int) -> Judging:
-        """How methods of detection are judged."""
-        return Judging(self.target, self.mark, self.threshold, self.budget, self.resamples, seed)
+def judging(options: Any, seed: int) -> Judging:
+    """How the options have methods of detection judged."""
+    return Judging(options.target, options.mark, options.threshold, options.budget, options.resamples, seed)
 
 
 COSTS: Final = "costs"
-"""What collecting notes of the costs of methods, by task, model and method."""
+"""The costs of methods by task, model and method, noted while collecting."""
 TITLES: Final = {
     "constant": "always the average answer",
     "length": "short texts first",
@@ -86,7 +46,6 @@ TITLES: Final = {
 class Statements(Analysis):
     """The statements of one task: people's votes, every method's scores, and the items that are flagged."""
 
-    options: ContextOptions = field(default_factory=ContextOptions)
     task: Task = TASKS["sarcasm"]
     costs: Mapping[tuple[str, str, str], Cost] = field(default_factory=dict)
 
@@ -98,7 +57,7 @@ class Statements(Analysis):
     @cached_property
     def judging(self) -> Judging:
         """How methods are judged."""
-        return self.options.judging(self.seed)
+        return judging(self.options, self.seed)
 
     @cached_property
     def votes(self) -> pl.DataFrame:
@@ -122,7 +81,7 @@ class Statements(Analysis):
 
     @cached_property
     def by_model(self) -> dict[str, list[Detected]]:
-        """The scores of every method by model; first, without a name, those that need none, where votes are enough."""
+        """The scores of every method by model, first, without a name, of those that need none."""
         names = [name for name in listed(self.options.methods) if name in SURFACE and self.judged]
         tables = [by_surface(self.corpus.items, self.votes, name, seed=self.seed) for name in names]
         methods = {"": [Detected(TITLES[name], table) for name, table in zip(names, tables, strict=True)]}
@@ -147,7 +106,7 @@ class Statements(Analysis):
 
     @cached_property
     def selector(self) -> Detected | None:
-        """The method that flags items: the last one named that uses a model, or else the last one."""
+        """The method that flags items: the last one that uses a model, or else the last one."""
         modelled = [one for one in self.methods if one.cost is not None]
         return next(reversed(modelled or self.methods), None)
 
@@ -178,11 +137,10 @@ class Statements(Analysis):
 class ContextAnalysis(Analysis):
     """The whole corpus, and the statements of every task."""
 
-    options: ContextOptions = field(default_factory=ContextOptions)
     costs: Mapping[tuple[str, str, str], Cost] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, corpus: Corpus, context: Context[ContextOptions]) -> ContextAnalysis:
+    def of(cls, corpus: Corpus, context: Context[Any]) -> ContextAnalysis:
         """From what a study is run with."""
         return cls(corpus, context.options, context.seed, context.noted.get(COSTS, {}))
 

@@ -18,7 +18,7 @@ from vantage.studies.context.pipeline.detection import LEAST
 from vantage.studies.context.tasks import TASK
 
 GROUPS: Final = 40
-"""Into how many groups items fall at most that are left out in turn."""
+"""The most groups of items that are left out in turn."""
 TINY: Final = 1e-18
 """A variance that only rounding leaves, where leaving out statements changes nothing."""
 WITHOUT: Final = "without"
@@ -28,16 +28,12 @@ MOVES: Final = {
     "misled": ("right", "wrong"),
     "unsettled": ("right", "ambiguous"),
 }
-"""What may become of an answer: what it was without context, and what it is with it."""
+"""What becomes of an answer: what it was without context, and what it is with it."""
 PEOPLE: Final = "people"
 
 
 def changes(analysis: ContextAnalysis) -> pl.DataFrame:
-    """What each kind of context changes among people: ambiguity score, alpha and F1 of the same statements.
-
-    Intervals are over statements: those of ambiguity and alpha come from leaving them out in turn (Efron and Stein
-    1981), those of F1 and its p are made as models' are.
-    """
+    """What each kind of context changes among people: ambiguity score, alpha and F1, with intervals over statements."""
     return _of_parts(analysis, _changed, "person", "slot")
 
 
@@ -98,9 +94,8 @@ def _changed(part: Statements, said: pl.DataFrame) -> Iterator[dict[str, Any]]:
 def transitions(analysis: ContextAnalysis) -> pl.DataFrame:
     """How answers to the same statement change: of people together, of each person and of each model.
 
-    `change` is that of the share of right answers. People's comes from a mixed model with statements and people as
-    random effects, so that it holds for other people too where there are five or more; a single rater's has Student's
-    interval.
+    `change` is that of the share of right answers: for people from a mixed model with statements and people as random
+    effects, for a single rater with Student's interval.
     """
     return _of_parts(analysis, _moved, "person", "model")
 

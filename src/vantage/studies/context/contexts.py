@@ -88,10 +88,9 @@ def examples(analysis: ContextAnalysis) -> list[Table]:
 
 
 def contexts_to_check(corpus: Corpus, each: int, seed: int = 0) -> Corpus:
-    """Contexts that the verifier let pass and contexts that it rejected, under ids that do not tell which.
+    """Up to `each` contexts that the verifier passed and as many that it rejected, under ids that hide which.
 
-    Of every statement at most one context is drawn of each kind, `each` contexts of either at most; they are those
-    written for the label.
+    They were written for the label, and a statement has at most one of each kind.
     """
     steps, keys = controls.attached_steps(corpus).get("label"), ["item", "attempt"]
     drawn: list[pl.DataFrame] = []

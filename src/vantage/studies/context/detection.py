@@ -19,10 +19,10 @@ from vantage.studies.context.pipeline.simulation import Cost
 from vantage.studies.context.tasks import LABEL, TASK
 
 COUNTS: Final = (5, 10, 20, 30)
-"""Numbers of personas that are looked at besides all of them."""
+"""Numbers of personas beside all of them."""
 DRAWS: Final = 10
 SHOWN: Final = 12
-"""How many of the most ambiguous statements are listed."""
+"""The number of statements listed."""
 RANDOM: Final = "at random"
 
 
@@ -88,10 +88,7 @@ def curves(part: Statements) -> pl.DataFrame | None:
 
 
 def people_selective(part: Statements) -> pl.DataFrame | None:
-    """What people say if only the statements that a method flags have context: F1 and "ambiguous" answers.
-
-    Each method flags by thresholds that were chosen on other items; `none` and `all` are without and with context.
-    """
+    """F1 and "ambiguous" answers of people if only the statements that a method flags have context, or none, or all."""
     items = part.votes.join(part.after, on="item", how="semi")["item"]
     both = part.said("person", "slot").filter(pl.col("item").is_in(items.implode()))
     if both.filter(condition=CONTEXT).is_empty() or not part.judged:
@@ -112,11 +109,11 @@ def people_selective(part: Statements) -> pl.DataFrame | None:
 
 @lru_cache(maxsize=8)
 def by_personas(part: Statements) -> pl.DataFrame:
-    """How the scores of a method with personas depend on their number: read off some of them, drawn at random.
+    """How the scores of a method depend on the number of personas, drawn at random.
 
     `rho_all` is the rank correlation with the scores of all of them, `rho` that with the entropy of people's votes.
-    Where people judged both ways, `ambiguous` is the share of their answers that are "ambiguous" if the statements that
-    these personas flag, `flagged` of them, have context.
+    Where people judged both ways, `ambiguous` is the share of "ambiguous" answers if the `flagged` statements have
+    context.
     """
     rows: list[dict[str, Any]] = []
     both = (
@@ -126,7 +123,8 @@ def by_personas(part: Statements) -> pl.DataFrame:
         readers, rng = one.readers, np.random.default_rng(part.seed)
         known = one.table.select("item", rho_all="score")
         known = known.join(part.votes.select("item", rho="entropy"), on="item", how="left", maintain_order="left")
-        for count in [count for count in COUNTS if count < len(readers)] + [len(readers)] * (len(readers) > 1):
+        fewer = [count for count in COUNTS if count < len(readers)]
+        for count in [*fewer, len(readers)] if fewer else ():
             for _ in range(DRAWS if count < len(readers) else 1):
                 some = [readers[n] for n in rng.permutation(len(readers))[:count]]
                 chosen = part.detected(one.method, some, Cost())

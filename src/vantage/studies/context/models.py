@@ -1,9 +1,8 @@
 """What context changes: the study in one table, models' F1 against the labels, the controls, and models' order.
 
-A run is scored by itself, and a model's score is the mean over its runs. All conditions are scored on the same items,
-and the same resampled items give the interval of their difference. An answer "ambiguous" is no label and counts as
-wrong, and so does an answer that cannot be read. A label that occurs neither in the reference nor in the answers is
-left out of the average, so that a perfect model scores 1 on every part of the items.
+A run is scored by itself, and a model's score is the mean over its runs. All conditions are scored on the same items.
+"Ambiguous" is no label and counts as wrong, and so does an answer that cannot be read. A label that occurs neither in
+the reference nor in the answers is left out of the average, so that a perfect model scores 1 on every part.
 """
 
 from __future__ import annotations
@@ -17,18 +16,8 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures import (
-    LIMITS,
-    SHARES,
-    Floats,
-    Metric,
-    Resampling,
-    Rules,
-    Scores,
-    accuracy,
-    ranks,
-    several_with_intervals,
-)
+from vantage import measures
+from vantage.measures import Floats
 from vantage.perspective.fairness import swap_p
 from vantage.raters.style import Style
 from vantage.report.recipe import Data, there
@@ -39,14 +28,14 @@ from vantage.studies.context.tasks import TASK
 
 ALL: Final = "all"
 DRAWS: Final = 20
-"""Random selections with which a selective one is compared."""
-F1: Final = Metric("f1", "macro")
+"""Random selections beside the flagged items."""
+F1: Final = measures.Metric("f1", "macro")
 WRONG: Final[dict[str, Any]] = {"missing": "wrong", "opt_outs": "wrong"}
 
 
 @dataclass(frozen=True)
 class Rated:
-    """What one model said in one style, with the original label in `gold` and the run in `person`."""
+    """The answers of one model in one style, with the original label in `gold` and the run in `person`."""
 
     part: Statements
     named: Mapping[str, str]
@@ -63,16 +52,13 @@ class Rated:
         return counts.filter(condition=len(conditions))["item"].sort().to_list()
 
     def f1(self, conditions: Sequence[str], items: Sequence[str]) -> Callable[..., Floats]:
-        """F1 as a function of weights on the items, an array for each condition with a row for each draw.
-
-        A run is scored on all answers that have a weight, so that weights also mix the conditions item by item.
-        """
+        """F1 as a function of weights on the items, one array per condition, so that weights can mix conditions."""
         every = self.judged.filter(pl.col("condition").is_in(conditions), pl.col("item").is_in(items))
         every = every.with_columns(pl.format("{} {}", "condition", "item").alias("item"))
-        rules = Rules(np.array(self.part.question.scale.codes, dtype=np.float64), zero_division=None, **WRONG)
+        rules = measures.Rules(np.array(self.part.question.scale.codes, dtype=np.float64), zero_division=None, **WRONG)
         runs = every["person"].unique().sort().to_list()
         placed = pl.DataFrame({"item": [f"{name} {item}" for name in conditions for item in items]})
-        scores = Scores.of(every, rules, runs, placed.with_row_index("position"))
+        scores = measures.Scores.of(every, rules, runs, placed.with_row_index("position"))
         return lambda *weights: scores.values(np.column_stack(weights), [F1])[:, 0]
 
     def scores(
@@ -82,12 +68,11 @@ class Rated:
         flagged: Collection[str] = (),
         change: str = "difference",
     ) -> dict[str, Any]:
-        """F1 under one or two conditions and the second less the first, with intervals over items and a p value.
+        """F1 under one or two conditions and the second less the first (`change`), with intervals over items and p.
 
         `p` is that of an approximate randomisation test (Noreen 1989), in which the answers under the two conditions
         change places item by item. With flagged items, `selective` takes the second condition for these alone, and
-        `random` is its mean for as many items chosen at random. Fewer than ten items have neither interval nor p.
-        The conditions are given by the name of their `columns`, and `change` is the name of the difference.
+        `random` is its mean for as many items at random. Fewer than ten items have neither interval nor p.
         """
         if not items:
             return {"reason": "no item of this part was judged under all conditions"}
@@ -107,9 +92,9 @@ class Rated:
         def together(weight: Floats) -> Floats:
             return np.column_stack([statistic(weight) for statistic in statistics.values()])
 
-        how = Resampling("items" if n >= LEAST else "none", resamples=self.part.options.resamples, seed=seed)
-        limits = [LIMITS if name == change else SHARES for name in statistics]
-        row |= several_with_intervals(list(statistics), n, together, how, limits)
+        how = measures.Resampling("items" if n >= LEAST else "none", resamples=self.part.options.resamples, seed=seed)
+        limits = [(-1.0, 1.0) if name == change else measures.SHARES for name in statistics]
+        row |= measures.several_with_intervals(list(statistics), n, together, how, limits)
         if other and n >= LEAST:
             row[f"{change}_p"] = swap_p(row[change], lambda kept: f1(kept, 1 - kept) - f1(1 - kept, kept), n, seed)
         return row
@@ -128,7 +113,7 @@ def rated(part: Statements) -> Iterator[Rated]:
 
 
 def parts_of(items: Sequence[str] | pl.Series, flagged: Collection[str]) -> dict[str, list[str]]:
-    """The items as a whole and, where some are flagged, those that need context and the rest."""
+    """All items and, where some are flagged, these and the rest."""
     parts = {ALL: list(items)}
     if flagged:
         parts["context needed"] = [item for item in items if item in flagged]
@@ -138,7 +123,7 @@ def parts_of(items: Sequence[str] | pl.Series, flagged: Collection[str]) -> dict
 
 @lru_cache(maxsize=1)
 def f1(analysis: ContextAnalysis) -> Data:
-    """F1 of each model without context, with it and with it for flagged items only, on all items and on parts."""
+    """F1 of each model without context, with it, and with it for flagged items only."""
     rows = [
         {**one.named, **row}
         for part in analysis.parts.values()
@@ -150,10 +135,7 @@ def f1(analysis: ContextAnalysis) -> Data:
 
 
 def before_and_after(one: Rated, flagged: Collection[str]) -> Iterator[dict[str, Any]]:
-    """One row per part of the items: F1 in each condition and the difference that context makes, with intervals.
-
-    Beside it stand the shares of answers "ambiguous", and of those that are no answer at all.
-    """
+    """One row per part of the items: F1 in each condition, the difference, and the shares of "ambiguous" and unread."""
     conditions = [name for name in (STATIC, CONTEXT) if len(one.under(name))]
     for part, items in parts_of(one.common(*conditions), flagged).items():
         row: dict[str, Any] = {"part": part, "items": len(items)}
@@ -166,11 +148,11 @@ def before_and_after(one: Rated, flagged: Collection[str]) -> Iterator[dict[str,
 
 @lru_cache(maxsize=1)
 def effects(analysis: ContextAnalysis) -> pl.DataFrame:
-    """One row for each model and kind of context: F1 without and with it on the same items, and what follows it.
+    """One row for each model and kind of context: F1 without and with it on the same items, and who follows it.
 
-    `gain` is the difference for contexts written for the label, `control` that for the others. `beyond` is F1 with
-    the label's context less F1 with one that was written without a label. An answer follows a context when it is the
-    label that the context was written for; `followed` is the change of that share with opposite contexts.
+    `gain` is the difference for contexts written for the label, `control` that for the others, `beyond` the gain over
+    contexts without a label. An answer follows a context when it is the label that this was written for; `followed` is
+    the change of that share with opposite contexts.
     """
     rows = [
         {**one.named, "who": "{model}, {style} ({task})".format_map(one.named), **row}
@@ -224,8 +206,11 @@ def summary(analysis: ContextAnalysis) -> Data:
     rows = [_summarised(analysis, part) for part in analysis.parts.values()]
     inside = "an answer like the others" if analysis.options.ambiguous_in else "left out"
     kinds = analysis.readers.raters["kind"].cast(pl.String) if analysis.readers else pl.Series(dtype=pl.String)
-    facts = {"annotators": int((kinds == "person").sum()) or None, "seats": int((kinds == "slot").sum()) or None}
-    return Data(pl.DataFrame(rows, infer_schema_length=None), {"inside": inside, **facts})
+    people, seats = (int((kinds == kind).sum()) or None for kind in ("person", "slot"))
+    # Who has a seat differs from statement to statement: a seat is no reader who could be left out.
+    over = {"readers_over": "items" if seats else "both", "readers_units": "items" if seats else "items and people"}
+    facts = {"inside": inside, "annotators": people, "seats": seats, **over}
+    return Data(pl.DataFrame(rows, infer_schema_length=None), facts)
 
 
 def _summarised(analysis: ContextAnalysis, part: Statements) -> dict[str, Any]:
@@ -261,9 +246,9 @@ COLUMNS: Final = ("item", "question", "rater", "system", "condition", "sample", 
 
 @dataclass(frozen=True)
 class Ranked:
-    """The models of a task that were asked in one style under both conditions, as systems, and people beside them.
+    """The models of a task in one style under both conditions, alone and with people: judgments with a `system`.
 
-    The frames are judgments with the column `system`; they are the same where people did not judge in both conditions.
+    The frames are the same where people did not judge in both conditions.
     """
 
     part: Statements
@@ -272,13 +257,13 @@ class Ranked:
     everyone: pl.DataFrame
 
     def ranks(self, judged: pl.DataFrame, between: str = "condition", values: Any = None, **how: Any) -> pl.DataFrame:
-        """The measure `ranks` of these systems by F1 against the labels; of few items without intervals."""
+        """The measure `ranks` of these systems by F1; of few items without intervals."""
         common: dict[str, Any] = {"resamples": self.part.options.resamples, "seed": self.part.seed, **WRONG}
         if judged["item"].n_unique() < LEAST:
             common["ci"] = "none"
         reference = self.part.labels.select("item", "value")
         common |= {"system": "system", "reference": reference, "score": "f1_macro", **how}
-        return ranks(judged, between=between, values=values or BOTH, **common)
+        return measures.ranks(judged, between=between, values=values or BOTH, **common)
 
 
 @lru_cache(maxsize=1)
@@ -314,7 +299,7 @@ def _people(part: Statements) -> pl.DataFrame:
     if judged.is_empty():
         return pooled
     by = ["rater", "condition"]
-    scores = accuracy(judged, by=by, reference=part.labels, metric="f1_macro", ci="none", **WRONG)
+    scores = measures.accuracy(judged, by=by, reference=part.labels, metric="f1_macro", ci="none", **WRONG)
     enough = scores.filter(pl.col("items") >= LEAST).drop_nulls("estimate")
     best = enough.sort("estimate", "rater", descending=[True, False]).unique("condition", keep="first")
     return pl.concat([pooled, pooled.join(best, on=by, how="semi").with_columns(pl.lit(BEST).alias("system"))])

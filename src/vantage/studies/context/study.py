@@ -19,7 +19,7 @@ from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
 from vantage.studies.base import listed, paper_prompts
 from vantage.studies.context import changes, contexts, detection, models
-from vantage.studies.context.analysis import COSTS, ContextAnalysis, ContextOptions
+from vantage.studies.context.analysis import COSTS, ContextAnalysis, judging
 from vantage.studies.context.contexts import SERVED, contexts_to_check
 from vantage.studies.context.pipeline import controls
 from vantage.studies.context.pipeline.ambiguity import SURFACE
@@ -40,16 +40,16 @@ STOPPED: Final = (
     "known well enough to rank them."
 )
 EXAMPLES: Final = 24
-"""Items that examples are drawn from: twice as many as the longest prompt shows, and some to spare."""
+"""Items that examples are drawn from: more than twice as many as the longest prompt shows."""
 
 
-def collect(context: Context[ContextOptions]) -> Corpus:
+def collect(context: Context[Any]) -> Corpus:
     """The sample of every task with people's votes, simulated readers, contexts, and what the models say."""
     assert context.data is not None  # noqa: S101 - the study needs data
     options, roles = context.options, Roles.of(context)
     tasks = chosen_tasks(options.tasks)
     # What would only be found wrong after everything was asked.
-    options.judging(context.seed)
+    judging(options, context.seed)
     listed(options.controls, controls.CONTROLS, "control")
     methods = [name for name in listed(options.methods, [*SURFACE, *METHODS], "method of detection") if name in METHODS]
     people = Corpus.read(options.people) if options.people else None
@@ -94,7 +94,7 @@ class Roles:
     verifier: ChatRater | None = None
 
     @classmethod
-    def of(cls, context: Context[ContextOptions]) -> Roles:
+    def of(cls, context: Context[Any]) -> Roles:
         """The roles as the options of a study name them; the models of `--model` have those that they leave open."""
         options = context.options
 
@@ -120,8 +120,8 @@ class Roles:
         return sentences + [POOR] * ("embedded" in [one.model_name for one in small])
 
 
-def _in_first_person(context: Context[ContextOptions], whole: Corpus, task: Task) -> Corpus:
-    """The statements that somebody could say in a conversation, so that the sample is drawn from these alone."""
+def _in_first_person(context: Context[Any], whole: Corpus, task: Task) -> Corpus:
+    """The statements in the first person, if only these are sampled."""
     if not context.options.first_person:
         return whole
     kept = [item for item, text in whole.items.select("item", "text").iter_rows() if first_person(text)]
@@ -138,7 +138,7 @@ def _in_first_person(context: Context[ContextOptions], whole: Corpus, task: Task
 
 
 def _with_people(corpus: Corpus, task: Task, people: Corpus, folder: str) -> Corpus:
-    """The corpus with what people said at a collect server, in the place of third-party votes on the same items."""
+    """The corpus with people's judgments from a collect server in place of third-party votes on the same items."""
     question = question_of(task)
     if question.id not in [one.id for one in people.questions]:
         return corpus
@@ -160,7 +160,7 @@ def _with_people(corpus: Corpus, task: Task, people: Corpus, folder: str) -> Cor
     return empty.add(said.select([name for name in said.columns if name in corpus.judgments.columns]), raters)
 
 
-def _simulated(context: Context[ContextOptions], corpus: Corpus, task: Task, reader: ChatRater, method: str) -> Corpus:
+def _simulated(context: Context[Any], corpus: Corpus, task: Task, reader: ChatRater, method: str) -> Corpus:
     """The corpus with the answers of readers that a model simulates by one method."""
     options, model = context.options, reader.model_name
     same: dict[str, Any] = {name: getattr(options, name) for name in ("answers", "samples", "stop", "most", "draws")}
@@ -177,7 +177,7 @@ def _simulated(context: Context[ContextOptions], corpus: Corpus, task: Task, rea
 
 
 def _with_contexts(
-    context: Context[ContextOptions], roles: Roles, corpus: Corpus, task: Task
+    context: Context[Any], roles: Roles, corpus: Corpus, task: Task
 ) -> tuple[Corpus, Instrument, list[str]]:
     """The corpus with written contexts, the instrument that shows them, and the conditions that it has for them."""
     instrument = Instrument.load(task.instrument)
@@ -193,7 +193,7 @@ def _with_contexts(
 
 
 def _generated(
-    context: Context[ContextOptions], roles: Roles, corpus: Corpus, instrument: Instrument, control: Control, title: str
+    context: Context[Any], roles: Roles, corpus: Corpus, instrument: Instrument, control: Control, title: str
 ) -> Contexts:
     """Contexts of one kind as the study's options say that they are written and checked."""
     assert roles.writer is not None  # noqa: S101 - without one, nothing is written
@@ -209,10 +209,7 @@ def _generated(
 
 
 def example_corpus(whole: Corpus, sample: Corpus, instrument: Instrument, seed: int = 0) -> Corpus:
-    """Items outside the sample with their labels to draw few-shot examples from, as many of every label.
-
-    `read_task` leaves out repeated texts, so that none of them has the text of a sampled item.
-    """
+    """Items outside the sample to draw few-shot examples from, as many of every label; no text occurs in both."""
     labels = labels_of(whole.items).select("item", "value").drop_nulls()
     pool = whole.items.join(sample.items, on="item", how="anti").join(labels, on="item", maintain_order="left")
     shuffled = pool[np.random.default_rng(seed).permutation(len(pool))]
@@ -223,13 +220,13 @@ def example_corpus(whole: Corpus, sample: Corpus, instrument: Instrument, seed: 
     return Corpus(drawn.drop("value", "turn"), raters, judged, instrument)
 
 
-def styles_of(options: ContextOptions) -> list[str]:
+def styles_of(options: Any) -> list[str]:
     """The prompting styles of judging models: those named, or the paper's."""
     return list(paper_prompts("context")["styles"].values()) if options.prompt == "paper" else listed(options.styles)
 
 
 def ask_models(
-    context: Context[ContextOptions],
+    context: Context[Any],
     judges: Sequence[ChatRater],
     corpus: Corpus,
     instrument: Instrument,
@@ -238,9 +235,8 @@ def ask_models(
 ) -> Corpus:
     """The corpus with the judgments of every judging model, in every style and under every condition.
 
-    Under a condition with context, only the items that have one are judged. A style with `examples` is left out, with a
-    warning, under a condition for which there are not enough of them. Under the controls of context, models are asked
-    without examples only. A style that gives the whole distribution is asked once.
+    With context, only items that have one are judged. A style without enough `examples` for a condition is left out
+    with a warning, and the controls are asked about without examples. A whole distribution is asked for once.
     """
     options, ids = context.options, [instrument.questions[0].id]
     pools = {name: len(corpus_shots(part, instrument.questions[:1])) for name, part in examples.items()}
@@ -274,5 +270,5 @@ def ask_models(
 
 
 STUDY: Final = recipe_study(
-    "context", __package__, ContextOptions, collect, detection, contexts, models, changes, prepare=ContextAnalysis.of
+    "context", __package__, collect, detection, contexts, models, changes, prepare=ContextAnalysis.of
 )

@@ -1,7 +1,7 @@
 """The tasks of the study: where their statements come from, and a sample with labels in proportion.
 
-Five of the six data sets are read from their releases. The sixth is not public in one place: a CSV file with `text` and
-`label`, or a corpus folder whose items have them, named after the task, is enough for any of them.
+Five of the six data sets are read from their releases; any can be a CSV file with `text` and `label`, or a corpus
+folder whose items have them, named after the task.
 """
 
 from __future__ import annotations
@@ -38,17 +38,16 @@ class Task:
     instrument: str
     reader: str = ""
     folders: Sequence[str] = ()
-    """What the folder of the release may be called, as copied or as cloned."""
+    """Names of the release's folder, copied or cloned."""
     column: str = LABEL
-    """Where the release has the label."""
+    """The release's column of labels."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Labels of the release that are called otherwise in the instrument; of those not named here, the same."""
+    """Labels of the release with another name in the instrument."""
     voted: str = ""
-    """Where the release says that readers voted, if they did: only such statements are used, with the votes."""
+    """The release's column of votes, if readers voted: only statements with votes are used."""
 
 
 TASKS: Final = {name: Task(name, **how) for name, how in Document.bundled(__package__, "tasks.yaml").data.items()}
-"""The six tasks of the paper."""
 
 
 def chosen_tasks(names: str) -> list[Task]:
@@ -72,8 +71,7 @@ def question_of(task: Task) -> Question:
 def read_task(data: Path, task: Task) -> Corpus:
     """All usable statements of a task, with the columns `task` and `label`, and people's votes on them.
 
-    Items are named after the task, so that several tasks fit into one corpus. Statements without text or label, and
-    all but the first of equal ones, are left out.
+    Ids begin with the task. Statements without text or label, and all but the first of equal ones, are left out.
     """
     whole, question = _read(data, task), question_of(task)
     items = whole.items.filter(pl.col("text").str.strip_chars().str.len_chars() > 0).drop_nulls(LABEL)
@@ -92,7 +90,7 @@ def read_task(data: Path, task: Task) -> Corpus:
 
 
 def sampled(corpus: Corpus, size: int, seed: int) -> Corpus:
-    """A random sample of statements in which every label has its share of all statements, and at least one."""
+    """A random sample of statements with labels in proportion, and at least one of each."""
     if size < 2:
         raise InputError(f"{size} items per task are too few", remedy="ask for at least two")
     if corpus.items.is_empty():

@@ -19,11 +19,10 @@ from vantage.perspective.tally import CLOSENESS
 from vantage.report.cells import counted
 from vantage.report.engine import Analysis, Data, there
 from vantage.studies.execution import Context
-from vantage.studies.perseval.cells import GridCell, PersevalOptions, planned
+from vantage.studies.perseval.cells import GridCell, planned
 from vantage.studies.perseval.sources import CorpusTask, by_rater, tasks
 
 Rows: TypeAlias = Iterable[Mapping[str, Any]]
-"""What a function gives for a corpus or a rater."""
 PAIR: Final = ["item", "rater"]
 NOT_RUN: Final = "it was not run; the warnings say why"
 
@@ -38,8 +37,8 @@ class Evaluated:
     evaluations: dict[GridCell, Evaluation]
     over: Over
     asked: Split | None
-    """All users and texts that were put to models; null where none was asked."""
-    options: PersevalOptions
+    """All users and texts that models were asked about; null where none was asked."""
+    options: Any
 
     @property
     def done(self) -> list[GridCell]:
@@ -48,7 +47,7 @@ class Evaluated:
 
     @cached_property
     def shared(self) -> Split:
-        """The test set as far as models were asked about it too: where trained and prompted raters can be compared."""
+        """The part of the test set that models were asked about too, where all raters can be compared."""
         whole = self.task.split()
         if self.asked is None:
             return whole
@@ -60,10 +59,9 @@ class Evaluated:
 
     @property
     def focus(self) -> list[GridCell]:
-        """The cells that have a line of their own in tables: two trained ones, and all that were prompted.
+        """The cells with a line of their own in tables: all prompted ones, and of the trained ones the best two.
 
-        Of the trained ones that know who answers, and of those that do not, it is the one with the highest F1 of the
-        average user on the test set itself.
+        These are the best that knows who answers and the best that does not, by the F1 of the average user.
         """
         trained = [cell for cell in self.done if cell.kind == "trained"]
         chosen = [self.best(c for c in trained if c.knows_users), self.best(c for c in trained if not c.knows_users)]
@@ -87,7 +85,7 @@ class Evaluated:
         return evaluate(self.on_shared(cell), self.shared, **how)
 
     def common(self, cell: GridCell) -> Evaluation:
-        """The scores of a cell on the texts that every rater judged: the only ones on which raters can be compared."""
+        """The scores of a cell on the texts that every rater judged."""
         return self.evaluations[cell] if self.asked is None else self.scored(self.on_shared(cell), self.shared)
 
     def scored(self, frame: pl.DataFrame, split: Split, traits: Sequence[str] = ()) -> Evaluation:
@@ -120,7 +118,7 @@ class Perspectives(Analysis):
     evaluated: Sequence[Evaluated] = ()
 
     @classmethod
-    def of(cls, corpus: Corpus, context: Context[PersevalOptions]) -> Perspectives:
+    def of(cls, corpus: Corpus, context: Context[Any]) -> Perspectives:
         """From what a study is run with."""
         options = context.options
         names = corpus.items["corpus"].unique(maintain_order=True).to_list()
@@ -147,7 +145,7 @@ class Perspectives(Analysis):
             if one.over == "texts":
                 users = counted(whole["rater"].n_unique(), "user")
                 warnings.append(
-                    f"{name} is tested for {users} only. Intervals resample texts, so they describe these people; a "
+                    f"{name} is tested for {users} only. Intervals are over texts, so they describe these people; a "
                     "difference between groups is a difference between very few."
                 )
             if name == "hs-brexit":
@@ -176,7 +174,7 @@ def stacked(rows: Rows) -> pl.DataFrame:
 
 
 def per_corpus(function: Callable[[Evaluated], Rows]) -> Callable[[Perspectives], pl.DataFrame]:
-    """What a function gives for each corpus, below each other."""
+    """The rows of each corpus."""
 
     @wraps(function)
     def frame(analysis: Perspectives) -> pl.DataFrame:
@@ -186,7 +184,7 @@ def per_corpus(function: Callable[[Evaluated], Rows]) -> Callable[[Perspectives]
 
 
 def per_rater(function: Callable[[Evaluated, GridCell], Rows]) -> Callable[[Perspectives], pl.DataFrame]:
-    """What a function gives for each rater that has a line of its own, below each other."""
+    """The rows of each rater that has a line of its own."""
 
     @wraps(function)
     def rows(one: Evaluated) -> Rows:
@@ -195,8 +193,8 @@ def per_rater(function: Callable[[Evaluated, GridCell], Rows]) -> Callable[[Pers
     return per_corpus(rows)
 
 
-def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options: PersevalOptions) -> Evaluated:
-    """Scores every cell that has predictions; the others are told why they have none."""
+def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options: Any) -> Evaluated:
+    """Scores every cell that has predictions; the others say why they have none."""
     predictions, whole = by_rater(corpus, task), task.split()
     run = {cell: predictions.get((cell.rater, cell.variant)) for cell in cells}
     plan = [cell if cell.reason or run[cell] is not None else replace(cell, reason=NOT_RUN) for cell in cells]

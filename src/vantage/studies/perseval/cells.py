@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from vantage.errors import InputError
 from vantage.perspective.splits import Adaptation, Users
@@ -14,41 +14,14 @@ from vantage.studies.base import listed
 from vantage.studies.perseval.sources import CorpusTask
 
 
-@dataclass(frozen=True)
-class PersevalOptions:
-    """What can be changed about the study; the recipe says what each means."""
-
-    corpus: str = "hs-brexit"
-    question: str = ""
-    traits: str = "auto"
-    methods: str = "all"
-    encoder: str = "auto"
-    prompts: str = "base,perspective,history"
-    shown: int = 5
-    retrieval: str = "auto"
-    scoring: Literal["auto", "on", "off"] = "auto"
-    texts: int = 0
-    quick: bool = False
-    draw: Literal["auto", "balanced", "paper"] = "auto"
-    split_seed: int = 42
-    groups: str = "hub"
-    threshold: float = 0.5
-    resamples: int = 500
-
-    @property
-    def names(self) -> list[str]:
-        """The corpora that are named, each once."""
-        names = listed(self.corpus)
-        if not names:
-            raise InputError("no corpus is named", remedy="say --corpus hs-brexit")
-        return names
-
-    def check(self) -> None:
-        """Refuses values that cannot be meant."""
-        if not 0 <= self.threshold <= 1:
-            raise InputError(f"a threshold of {self.threshold} is not an F1 score", remedy="use for example 0.5")
-        if min(self.texts, self.resamples) < 0 or self.shown < 1:
-            raise InputError("texts and resamples cannot be negative, and one earlier answer must be shown")
+def check(options: Any) -> None:
+    """Refuses values that cannot be meant."""
+    if not listed(options.corpus):
+        raise InputError("no corpus is named", remedy="say --corpus hs-brexit")
+    if not 0 <= options.threshold <= 1:
+        raise InputError(f"a threshold of {options.threshold} is not an F1 score", remedy="use for example 0.5")
+    if min(options.texts, options.resamples) < 0 or options.shown < 1:
+        raise InputError("texts and resamples cannot be negative, and one earlier answer must be shown")
 
 
 Variants: TypeAlias = Sequence[tuple[Users | None, Adaptation | None]]
@@ -56,7 +29,7 @@ PROMPTS: Final = ("base", "perspective", "history")
 """Ways to prompt: nothing of the user, one trait at a time, earlier answers."""
 BLIND: Final = [(None, None)]
 KNOWN: Final[Variants] = list(product(get_args(Users), get_args(Adaptation)))
-"""Users and adaptation of the cells of a rater that is told nothing about users, and of one that is."""
+"""Users and adaptation of raters that know nothing about users, and of raters that do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +67,7 @@ class GridCell:
         return {"rater": self.rater, **known}
 
 
-def planned(task: CorpusTask, options: PersevalOptions, models: Sequence[str] = ()) -> list[GridCell]:
+def planned(task: CorpusTask, options: Any, models: Sequence[str] = ()) -> list[GridCell]:
     """Every cell of a corpus, with the reason for each that cannot be run."""
     cells: list[GridCell] = []
     for method in methods(options):
@@ -106,7 +79,7 @@ def planned(task: CorpusTask, options: PersevalOptions, models: Sequence[str] = 
     return [replace(cell, reason=_reason(task, cell, quick=options.quick)) for cell in cells]
 
 
-def methods(options: PersevalOptions) -> list[str]:
+def methods(options: Any) -> list[str]:
     """The ways to learn that are run."""
     known = list(PAIR_METHODS)
     chosen = known if options.methods == "all" else _words(options.methods, known, "method")

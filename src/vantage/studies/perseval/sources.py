@@ -1,6 +1,6 @@
-"""The corpora of the study, joined into one: where they lie, what is asked, what is told of people, how to split.
+"""The corpora of the study, joined into one: where they are, what is asked, what raters are told, how to split.
 
-Predictions are judgments in it: each user whom a rater stands for is a rater of its own.
+Predictions are judgments in it, by one rater for each user.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.studies.base import listed
 
 GENERATIONS: Final = {26: "GenY", 42: "GenX", 58: "Boomer"}
-"""From which age on somebody counts to a generation, as in the paper; whoever is younger is GenZ."""
+"""The lowest age of each generation, as in the paper; whoever is younger is GenZ."""
 TRAITS: Final = (
     *("group", "gender", "generation", "age", "age_group", "nationality", "ethnicity", "race"),
     *("education", "income", "ideology"),
 )
-"""Traits that are told of users unless others are named: those of the paper, with age in bands as generations."""
+"""The traits used by default: those of the paper, with ages as generations."""
 MANY: Final = 5
-"""How many traits are told of users in a corpus of one's own."""
+"""The number of traits used of your own corpus."""
 MOST: Final = 8
-"""A trait of more values keeps the most frequent ones; the rest count as unknown."""
+"""The number of values kept of a trait, the most frequent ones; the rest count as unknown."""
 RARE: Final = 3
 """A value that fewer people have counts as unknown."""
 
@@ -52,9 +52,10 @@ class PublishedCorpus:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-_LISTED: Final = Document.bundled(__package__, "sources.yaml").data
-SOURCES: Final = {name: PublishedCorpus(**how) for name, how in _LISTED.items()}
-"""The corpora that are known by name; any corpus folder can be given besides."""
+SOURCES: Final = {
+    name: PublishedCorpus(**how) for name, how in Document.bundled(__package__, "sources.yaml").data.items()
+}
+"""The corpora known by name; any corpus folder works too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ class CorpusTask:
         return headline(self.people.question(self.question))
 
     def served_from(self, threshold: float) -> float:
-        """The score from which on a user counts as served: the threshold or, by closeness, one step of the scale."""
+        """The lowest score of a user who is served: the threshold or, by closeness, one step of the scale."""
         scale = self.people.question(self.question).scale
         # A hair less: 1 − 1/4 and a mean of distances differ in the last digit.
         return (1 - 1 / (len(scale.codes) - 1) if self.label == CLOSENESS else threshold) - 1e-12
@@ -111,9 +112,9 @@ def read(
     groups: str = "hub",
     warn: Callable[[str], None] = lambda _: None,
 ) -> Corpus:
-    """The corpora that are named as one corpus; `corpus` of items and raters says where they come from.
+    """The named corpora as one; `corpus` of items and raters says where they come from, and so do ids of several.
 
-    With several, ids get the name of their corpus in front. `warn` is told which traits are left out, and why.
+    `warn` is called with the traits that are left out, and why.
     """
     parts = []
     for name in names:
@@ -168,7 +169,7 @@ def _source(data: Path, name: str, groups: str) -> Corpus:
 
 
 def _question(corpus: Corpus, name: str, given: str) -> str:
-    """The question that is looked at: the one given (for one corpus as CORPUS=QUESTION), the paper's, or the first."""
+    """The question: the one given (for one corpus as CORPUS=QUESTION), the paper's, or the first."""
     given_names = dict(part.rpartition("=")[::2] for part in given.replace(" ", "").split(",") if part)
     wanted = given_names.get(name) or given_names.get("") or SOURCES.get(name, PublishedCorpus()).question
     return corpus.question(wanted).id if wanted else corpus.questions[0].id
@@ -177,7 +178,7 @@ def _question(corpus: Corpus, name: str, given: str) -> str:
 def _prepared(
     corpus: Corpus, name: str, question: str, traits: str, prefix: str
 ) -> tuple[Corpus, dict[str, list[str]]]:
-    """People's answers to one question with the traits that are told; and the traits that are not, by reason."""
+    """People's answers to one question with the traits that are used; and those that are not, by reason."""
     everyone = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
     chosen, left_out = _chosen(everyone, corpus, traits, own=name not in SOURCES)
     people = everyone.select("rater", "kind", *(_in_words(everyone, trait) for trait in chosen))
@@ -201,7 +202,7 @@ def _prepared(
 
 
 def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str, *, own: bool) -> tuple[list[str], dict[str, list[str]]]:
-    """The traits that are told of users, and those that are not, by reason; those of one's own corpus are all alike."""
+    """The traits that are used, and those that are not, by reason; those of your `own` corpus are all alike."""
     every = list(corpus.traits)
     if "age" in every and people["age"].dtype.is_numeric():
         every[every.index("age")] = "generation"
@@ -238,8 +239,8 @@ def _in_words(people: pl.DataFrame, trait: str) -> pl.Expr:
 
 PAIR: Final = ("item", "rater", "value")
 Predictions: TypeAlias = dict[tuple[str, str], pl.DataFrame]
-"""What is predicted for each user (`item`, `rater`, `value`), by rater and variant: that of a cell, `trait:NAME` (one
-trait is told), or `values:NAME` (a value of the trait stands for the user)."""
+"""Predictions for each user (`item`, `rater`, `value`) by rater and variant: that of a cell, `trait:NAME` (one trait is
+known), or `values:NAME` (a value of the trait stands for the user)."""
 
 
 def added(corpus: Corpus, task: CorpusTask, predictions: Predictions) -> Corpus:

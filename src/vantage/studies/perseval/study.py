@@ -1,8 +1,8 @@
 """The study: read the corpora, let raters learn, ask models, and run the recipe.
 
 Models know nothing of the user, one trait at a time, or earlier answers. A perspective depends on the value of a trait
-alone, so a text is put once for each value and not once for each user: every value of every trait, so that nothing but
-the trait changes. A history belongs to a user. Both are put one trait at a time for named users, and the traits vote.
+alone, so each text is asked about once for each value. A history belongs to a user. For named users both are asked for
+one trait at a time, and the traits vote.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ from vantage.raters.scoring import calibrated
 from vantage.raters.shots import Encode
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.pairs import PAIR_METHODS
-from vantage.studies.execution import NO_ENCODER, Context, hundredths
+from vantage.studies.base import listed
+from vantage.studies.execution import NO_ENCODER, Context, advancing
 from vantage.studies.perseval import analysis, whom
-from vantage.studies.perseval.cells import GridCell, PersevalOptions, planned
+from vantage.studies.perseval.cells import GridCell, check, planned
 from vantage.studies.perseval.sources import CorpusTask, Predictions, added, by_rater, read, tasks
 from vantage.studies.recipes import recipe_study
 
 ONE_TRAIT: Final = "tfidf-users"
-"""The method that is also told one trait at a time, as a model is prompted."""
-QUICK_EPOCHS: Final = 2
+"""The method that is also told one trait at a time, as models are."""
 
 
-def collect(context: Context[PersevalOptions]) -> Corpus:
+def collect(context: Context[Any]) -> Corpus:
     """The corpora with what every feasible cell predicts for their test users."""
     options = context.options
-    options.check()
+    check(options)
     assert context.data is not None  # noqa: S101 - the study needs data
-    names = [Corpus.read(context.data).about.name or context.data.name] if is_corpus(context.data) else options.names
+    own = (Corpus.read(context.data).about.name or context.data.name) if is_corpus(context.data) else ""
+    names = [own] if own else listed(options.corpus)
     chosen = {"question": options.question, "traits": options.traits, "groups": options.groups}
     corpus = read(context.data, names, **chosen, warn=context.warn)
     # What an interrupted run predicted is not predicted again.
@@ -53,13 +54,14 @@ def collect(context: Context[PersevalOptions]) -> Corpus:
         kept = by_rater(before, task)
         try:
             learn(task, cells, context, kept)
-            prompt(task, cells, context, kept)
+            for model in context.models:
+                _Asker(task, model, context, kept).run(cells)
         finally:
             corpus = context.reached = added(corpus, task, kept)
     return corpus
 
 
-def learn(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOptions], kept: Predictions) -> None:
+def learn(task: CorpusTask, cells: list[GridCell], context: Context[Any], kept: Predictions) -> None:
     """Runs every trained cell that is not finished, then the raters that are told one trait."""
     wanted = [cell for cell in cells if cell.kind == "trained" and not cell.reason]
     fitted: dict[str, TrainedRater] = {}
@@ -82,9 +84,7 @@ def learn(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOpti
         _one_by_one(task, context, kept)
 
 
-def _rater(
-    task: CorpusTask, cell: GridCell, context: Context[PersevalOptions], fitted: dict[str, TrainedRater]
-) -> TrainedRater:
+def _rater(task: CorpusTask, cell: GridCell, context: Context[Any], fitted: dict[str, TrainedRater]) -> TrainedRater:
     """The rater of a cell; those of other cells are in `fitted`."""
     if PAIR_METHODS[cell.rater].torch and cell.adaptation == "none":
         # What users say beforehand moves predictions and trains nothing: without it, it is the same network.
@@ -95,11 +95,11 @@ def _rater(
         if PAIR_METHODS[cell.rater].torch:
             given["model"] = "minilm" if context.options.encoder == "auto" else context.options.encoder
             if context.options.quick:
-                given["epochs"] = QUICK_EPOCHS
+                given["epochs"] = 2
             if context.folder is not None:
                 given["checkpoints"] = context.folder / "checkpoints" / f"{task.name}-{key}"
             with context.step(f"{task.name}: training {key}", 100) as moved:
-                fitted[key] = fit(_split(task, cell), kind=cell.rater, progress=hundredths(moved), **given)
+                fitted[key] = fit(_split(task, cell), kind=cell.rater, progress=advancing(moved, 100), **given)
         else:
             fitted[key] = fit(_split(task, cell), kind=cell.rater, **given)
         for note in fitted[key].notes:
@@ -109,14 +109,11 @@ def _rater(
 
 
 def _split(task: CorpusTask, cell: GridCell) -> Split:
-    """What the rater of a cell learns from."""
-    if cell.users is None or cell.adaptation is None:
-        # A rater that is blind to users learns from the training annotators alone, as the paper's baseline.
-        return task.split(extended=bool(cell.extended))
-    return task.split(cell.users, cell.adaptation, extended=bool(cell.extended))
+    # A rater that is blind to users learns from the training annotators alone, as the paper's baseline.
+    return task.split(cell.users or "unnamed", cell.adaptation or "test", extended=bool(cell.extended))
 
 
-def _one_by_one(task: CorpusTask, context: Context[PersevalOptions], kept: Predictions) -> None:
+def _one_by_one(task: CorpusTask, context: Context[Any], kept: Predictions) -> None:
     """A rater that is told one trait, for each trait: the learned counterpart of one prompt per trait."""
     split = task.split("named", "none")
     people = task.people.raters.join(split.train, on="rater", how="semi")
@@ -128,15 +125,13 @@ def _one_by_one(task: CorpusTask, context: Context[PersevalOptions], kept: Predi
             kept[ONE_TRAIT, f"trait:{trait}"] = rater.judge()
 
 
-QUICK_TEXTS: Final = 12
-"""How many texts a quick run puts to models."""
 PAIR: Final = ["item", "rater"]
 
 
-def sampled(task: CorpusTask, options: PersevalOptions) -> Split:
+def sampled(task: CorpusTask, options: Any) -> Split:
     """What is put to models, which learn from nobody: all users of all texts, or of some texts of the test set."""
     every = task.crossed
-    count = options.texts or (QUICK_TEXTS if options.quick else 0)
+    count = options.texts or (12 if options.quick else 0)
     if not count or count >= every.test["item"].n_unique():
         return every
     # Texts of the test set first, so that models can be compared with trained raters.
@@ -147,21 +142,13 @@ def sampled(task: CorpusTask, options: PersevalOptions) -> Split:
     return replace(every, test=every.test.filter(pl.col("item").is_in(drawn)))
 
 
-def prompt(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOptions], kept: Predictions) -> None:
-    """Runs every prompted cell that is not finished."""
-    for model in context.models:
-        mine = [c for c in cells if c.kind == "prompted" and c.rater.startswith(f"{model}: ") and not c.reason]
-        if any((cell.rater, cell.variant) not in kept for cell in mine):
-            _Asker(task, model, context, kept).run(mine)
-
-
 @dataclass
 class _Asker:
     """One model and one corpus."""
 
     task: CorpusTask
     model: str
-    context: Context[PersevalOptions]
+    context: Context[Any]
     kept: Predictions
 
     @cached_property
@@ -176,8 +163,9 @@ class _Asker:
         return self.pairs.join(labels, on="item", how="left").select(*PAIR, "value")
 
     def run(self, cells: Iterable[GridCell]) -> None:
-        """Every cell of the model."""
-        for cell in cells:
+        """Every feasible cell of the model, unless all are finished."""
+        mine = [c for c in cells if c.kind == "prompted" and c.rater.startswith(f"{self.model}: ") and not c.reason]
+        for cell in mine if any((one.rater, one.variant) not in self.kept for one in mine) else ():
             way = cell.rater.removeprefix(f"{self.model}: ")
             if way == "base":
                 predicted = self.base
@@ -191,7 +179,7 @@ class _Asker:
             self.kept[cell.rater, cell.variant] = predicted
 
     def _given_trait(self, way: str, trait: str) -> pl.DataFrame:
-        """Predictions for the users whose trait is known, when it is all that is told, or beside their history."""
+        """Predictions for the users whose trait is known, told alone or with their history."""
         if way == "history":
             return self._histories(trait)
         users = self.task.people.raters.select("rater", trait).drop_nulls().sort("rater")
@@ -207,10 +195,7 @@ class _Asker:
         return self.pairs.join(users, on="rater").join(labels, on=["item", trait], how="left").select(*PAIR, "value")
 
     def _histories(self, trait: str) -> pl.DataFrame:
-        """Predictions from each user's own answers to similar texts; users without any are left to the base.
-
-        The history of a user is everything else that they answered: the text that is judged is never shown.
-        """
+        """Predictions from each user's own answers to other, similar texts; users without any are left to the base."""
         known = self.task.people
         answers = known.judgments.group_by("rater").len().filter(pl.col("len") > 1)
         users = self.pairs.join(answers, on="rater", how="semi")["rater"].unique().sort()
@@ -264,13 +249,13 @@ class _Asker:
         return scored.with_columns(pl.Series("value", values)).drop("probabilities")
 
     def _filled(self, predicted: pl.DataFrame) -> pl.DataFrame:
-        """Every pair; those for which nothing of the user was known as the model answers for anyone."""
+        """Every pair; where nothing of the user was known, as the model answers for anyone."""
         rest = self.base.join(predicted, on=PAIR, how="anti")
         return pl.concat([predicted.select(*PAIR, "value"), rest.select(*PAIR, "value")])
 
     @cached_property
     def encoder(self) -> Encode:
-        """What makes texts similar: the embedded sentence encoder where it is installed, else TF-IDF."""
+        """The encoder of texts: the embedded one where it is installed, else TF-IDF."""
         wanted = self.context.options.retrieval
         # Which texts are shown hardly changes how long a prompt is, so no encoder is loaded for an estimate.
         if self.context.plans or wanted != "auto":
@@ -284,7 +269,6 @@ class _Asker:
 STUDY: Final = recipe_study(
     "perseval",
     __package__,
-    PersevalOptions,
     collect,
     analysis,
     whom,

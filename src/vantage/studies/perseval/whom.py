@@ -10,7 +10,6 @@ from typing import Any, Final
 import polars as pl
 
 from vantage import perspective
-from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures import groups
 from vantage.perspective import Evaluation
@@ -24,7 +23,7 @@ from vantage.studies.perseval.cells import GridCell
 LISTED: Final = 40
 """How many users are listed one by one."""
 BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
-"""The way to learn that is the same but for users; that of encoders is `baseline`."""
+"""The same way to learn without users; that of encoders is `baseline`."""
 
 
 def for_whom(analysis: Perspectives) -> Data:
@@ -34,10 +33,7 @@ def for_whom(analysis: Perspectives) -> Data:
 
 
 def ranking(analysis: Perspectives) -> Data:
-    """Every rater on the texts that all of them judged, by the F1 of the average user, the best first.
-
-    The best of the raters that give one answer throughout, and so read no text, is among them.
-    """
+    """Every rater on the texts that all judged, the best first, and the best that gives one answer throughout."""
 
     def rows(one: Evaluated) -> Rows:
         ranked = {cell.name: one.common(cell) for cell in one.done}
@@ -67,8 +63,7 @@ def _unread(common: Evaluation, label: str) -> tuple[str, Evaluation]:
 def bought(analysis: Perspectives) -> pl.DataFrame:
     """What knowing the user buys: every way to know them beside the same rater without it, on the same texts and users.
 
-    p is that of a test in which the predictions of two raters change places. `strictly` is the difference on new texts,
-    where the predictions differ at all: what sentences are about.
+    p: the predictions of the two change places. `strictly` is the difference on new texts, where predictions differ.
     """
 
     def pairs(one: Evaluated) -> Iterator[tuple[str, str, Evaluation, GridCell]]:
@@ -159,7 +154,7 @@ def _line(one: Evaluated, cell: GridCell) -> dict[str, Any]:
 
 
 def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
-    """The rater that is the same but does not know who answers; it judged the same texts."""
+    """The same rater without knowledge of who answers, on the same texts."""
     if not cell.knows_users:
         return None
     name = _blind_name(cell.rater)
@@ -168,7 +163,7 @@ def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
 
 
 def _blind_name(rater: str) -> str:
-    """The rater that is the same but for users: the base prompt of a model, or the way to learn without users."""
+    """The same rater without users: the base prompt of a model, or the way to learn without them."""
     if rater not in PAIR_METHODS:
         return f"{rater.rpartition(': ')[0]}: base"
     return "baseline" if PAIR_METHODS[rater].torch else BLIND[rater]
@@ -182,7 +177,7 @@ def _short(cell: GridCell) -> str:
 
 
 TESTED: Final = 30
-"""From how many texts on that two groups judged the interval of their difference is given."""
+"""The fewest texts that two groups judged for an interval of their difference."""
 
 
 @per_corpus
@@ -196,7 +191,7 @@ def explained(one: Evaluated) -> Rows:
         tested = part.filter(pl.col("p").is_not_null()).sort("p").head(1)
         row: dict[str, Any] = {"trait": trait, "users": part.filter(pl.col("row") != "missing")["raters"].sum()}
         if tested.is_empty():
-            yield {**row, "reason": part["reason"].drop_nulls().unique(maintain_order=True).str.join("; ")[0]}
+            yield {**row, "reason": part["reason"].drop_nulls().first()}  # of two groups, each gives the same
             continue
         clearest = tested.row(0, named=True)
         p = clearest["p"] if clearest["p_trait"] is None else clearest["p_trait"]
@@ -220,11 +215,8 @@ def swapped(one: Evaluated) -> Rows:
 
 
 def _passport(one: Evaluated, frame: pl.DataFrame, trait: str) -> Rows:
-    for row in perspective.passport(frame, one.task.people, trait, one.task.question).iter_rows(named=True):
-        if row["texts"] < TESTED:
-            row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values", "verdict": None}
-            row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
-        yield {"groups": f"{row['first']} − {row['second']}", **row}
+    rows = perspective.passport(frame, one.task.people, trait, one.task.question, fewest=TESTED)
+    return rows.with_columns(groups=pl.format("{} − {}", "first", "second")).iter_rows(named=True)
 
 
 @per_corpus
@@ -245,7 +237,9 @@ def prompt_change(one: Evaluated) -> Rows:
     for (rater, style), frame in one.predictions.items():
         if style.startswith("values:"):
             trait = style.removeprefix("values:")
-            yield {"rater": rater, "trait": trait, **_between(one, frame, trait)}
+            row = perspective.label_change(frame, one.task.people, trait, one.task.question).row(0, named=True)
+            shown = {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"]}
+            yield {"rater": rater, "trait": trait, **shown, "values": frame["rater"].n_unique()}
 
 
 @per_corpus
@@ -273,15 +267,3 @@ def soft(one: Evaluated, cell: GridCell) -> Rows:
             predicted = one.predictions[cell.rater, cell.variant]
             aligned = perspective.alignment(predicted, one.task.people, trait, one.task.question)
             yield from aligned.iter_rows(named=True)
-
-
-def _between(one: Evaluated, frame: pl.DataFrame, trait: str) -> dict[str, Any]:
-    """Label change where the value of a trait takes the place of the user."""
-    values = frame["rater"].unique().sort()
-    people = one.task.people
-    raters = pl.DataFrame({"rater": values, "kind": ["person"] * len(values), trait: values})
-    items = people.items.join(frame, on="item", how="semi")
-    judged = frame.with_columns(pl.lit(one.task.question).alias("question")).drop_nulls("value")
-    corpus = Corpus(items, raters, judged, people.instruments)
-    row = perspective.label_change(frame, corpus, trait, one.task.question).row(0, named=True)
-    return {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"], "values": len(values)}

@@ -8,39 +8,27 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures import (
-    SHARES,
-    Resampling,
-    class_phrases,
-    composites,
-    condition_agreement,
-    expected_values,
-    mean_with_interval,
-    refusals,
-    run_spread,
-    similar_phrases,
-    text_diversity,
-)
+from vantage import measures
 from vantage.measures.texts.keywords import coverage, profile
 from vantage.report.engine import Data, there
 from vantage.studies.stereomap.analysis import PEOPLE, Stereomap
 
 PLAIN: Final = "as asked"
-"""What the condition without a name is called in tables."""
+"""The condition without a name, in tables."""
 MOST_TEXTS: Final = 200
-"""Self-BLEU compares each text with all others, so that not more are drawn."""
+"""Self-BLEU compares each text with all others."""
 RATERS: Final = ["rater", "condition"]
 
 
 def refused(analysis: Stereomap) -> pl.DataFrame:
     """Refusals by model, apart from what could not be read."""
-    return refusals(_put(analysis), by="rater")
+    return measures.refusals(_put(analysis), by="rater")
 
 
 def refused_groups(analysis: Stereomap) -> pl.DataFrame:
     """Refusals by model and group, those with the highest share first."""
     group = pl.col("item").replace(analysis.labels).alias("group")
-    rates = refusals(_put(analysis), by=["rater", "item"]).with_columns(group)
+    rates = measures.refusals(_put(analysis), by=["rater", "item"]).with_columns(group)
     return rates.sort(["estimate", "rater", "item"], descending=[True, False, False], nulls_last=True)
 
 
@@ -54,7 +42,7 @@ def spread_of_runs(analysis: Stereomap) -> Data:
     """How far runs differ, over equally many of each condition, since variants have fewer."""
     scores = there(_scores(analysis))
     equal = min(scores.group_by(RATERS).agg(pl.col("sample").n_unique())["sample"].to_list())
-    spread = there(run_spread(scores, runs=equal, seed=analysis.seed) if equal > 1 else None)
+    spread = there(measures.run_spread(scores, runs=equal, seed=analysis.seed) if equal > 1 else None)
     group = pl.col("item").cast(pl.String).replace(analysis.labels)
     return Data(_named(spread).with_columns(group), {"equal_runs": equal})
 
@@ -62,19 +50,19 @@ def spread_of_runs(analysis: Stereomap) -> Data:
 def variants(analysis: Stereomap) -> pl.DataFrame:
     """Agreement of each variant with the prompt as it is."""
     _varied(analysis)
-    return condition_agreement(_scores(analysis), seed=analysis.seed)
+    return measures.condition_agreement(_scores(analysis), seed=analysis.seed)
 
 
 def variant_refusals(analysis: Stereomap) -> pl.DataFrame:
     """Refusals under each variant."""
-    return _named(refusals(_varied(analysis), by=RATERS))
+    return _named(measures.refusals(_varied(analysis), by=RATERS))
 
 
 def diversity(analysis: Stereomap) -> pl.DataFrame:
     """How varied the reasons are, over equally many texts of each model and condition."""
     texts = there(analysis.reasons)
     size = min([MOST_TEXTS, *texts.group_by(RATERS).len()["len"].to_list()])
-    return _named(text_diversity(texts, by=RATERS, size=size, seed=analysis.seed))
+    return _named(measures.text_diversity(texts, by=RATERS, size=size, seed=analysis.seed))
 
 
 def _put(analysis: Stereomap) -> pl.DataFrame:
@@ -85,8 +73,8 @@ def _put(analysis: Stereomap) -> pl.DataFrame:
 
 def _scores(analysis: Stereomap) -> pl.DataFrame:
     """The scores of the map that models give under every condition."""
-    made = expected_values(analysis.ratings.filter(pl.col("rater") != PEOPLE))
-    return composites(made, analysis.instrument).filter(pl.col("question").is_in(analysis.dimensions))
+    made = measures.expected_values(analysis.ratings.filter(pl.col("rater") != PEOPLE))
+    return measures.composites(made, analysis.instrument).filter(pl.col("question").is_in(analysis.dimensions))
 
 
 def _varied(analysis: Stereomap) -> pl.DataFrame:
@@ -123,10 +111,7 @@ def keyword_dimensions(analysis: Stereomap) -> pl.DataFrame:
 
 
 def keyword_overlap(analysis: Stereomap) -> pl.DataFrame:
-    """How far two models choose the same trait keywords for a group: Jaccard overlap, with an interval over groups.
-
-    `elsewhere` is their overlap between different groups: what two models share whatever the group.
-    """
+    """How far two models choose the same trait keywords for a group (Jaccard), and for different ones (`elsewhere`)."""
     given = analysis.keywords.filter(pl.col("condition") == "", pl.col("about") == "traits")
     words: dict[str, dict[str, set[str]]] = {}
     for rater, item, keyword in given.select("rater", "item", pl.col("keyword").str.to_lowercase()).iter_rows():
@@ -138,7 +123,8 @@ def keyword_overlap(analysis: Stereomap) -> pl.DataFrame:
             continue
         table = np.array([[len(ours[i] & theirs[j]) / len(ours[i] | theirs[j]) for j in shared] for i in shared])
         apart = table[~np.eye(len(shared), dtype=bool)]
-        same = mean_with_interval(pl.Series(shared), np.diag(table), Resampling(seed=analysis.seed), SHARES)
+        how = measures.Resampling(seed=analysis.seed)
+        same = measures.mean_with_interval(pl.Series(shared), np.diag(table), how, measures.SHARES)
         elsewhere = float(apart.mean()) if len(apart) else None
         rows.append({"first": first, "second": second, **same, "elsewhere": elsewhere, "groups": len(shared)})
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -187,12 +173,11 @@ def _reasons(analysis: Stereomap) -> pl.DataFrame:
 def _phrases(analysis: Stereomap, texts: pl.DataFrame, of: list[str]) -> Data:
     there(texts)
     if not (encoder := analysis.options.encoder):
-        return Data(
-            _listed(class_phrases(texts, of=of, names=analysis.names), of), {"phrases_by": "class-based TF-IDF"}
-        )
+        counted = measures.class_phrases(texts, of=of, names=analysis.names)
+        return Data(_listed(counted, of), {"phrases_by": "class-based TF-IDF"})
     from vantage.raters.encoders import load_encoder
 
-    phrases = similar_phrases(texts, load_encoder(encoder), of=of, names=analysis.names)
+    phrases = measures.similar_phrases(texts, load_encoder(encoder), of=of, names=analysis.names)
     return Data(_listed(phrases, of), {"phrases_by": f"likeness to the reasons ({encoder})"})
 
 

@@ -1,8 +1,7 @@
-"""The options, and asking a model about groups: keywords and reasons, then ratings, in variants of the prompt.
+"""Asking a model about groups: keywords and reasons, then ratings, in variants of the prompt.
 
 Keywords and ratings of a block (traits, feelings, behaviours) belong to one conversation: the rating is asked after
-the model's own keywords of the same run. Everything goes through `context.rate`, so it is stored as it arrives.
-Answers can be left for people to judge, as items of the instrument `response-quality`.
+the model's own keywords of the same run. Answers can be left for people to judge (`response-quality`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -30,44 +29,14 @@ from vantage.studies.base import listed, paper_prompts
 from vantage.studies.execution import Context, blinded
 from vantage.studies.stereomap.groups import seed_dictionary
 
-INSTRUMENT: Final = "stereotype-content"
 USUAL: Final = ("competence", "warmth")
 """The scores of the map where an instrument has both (Fiske et al. 2002)."""
 MOST_AXES: Final = 4
 
 
-@dataclass(frozen=True)
-class StereomapOptions:
-    """What can be changed about the study; the recipe says what each means."""
-
-    groups: str = "published"
-    names: Literal["people-first", "published"] = "people-first"
-    form: Literal["short", "extended"] = "extended"
-    society: str = "American society"
-    instrument: str = ""
-    keyword_prompts: str = ""
-    answers: Literal["auto", "sampling", "scoring"] = "auto"
-    replies: Literal["free", "schema"] = "free"
-    first: Literal["auto", "keywords", "nothing"] = "auto"
-    prompt: Literal["vantage", "paper"] = "vantage"
-    runs: int = 10
-    temperature: float = 1.0
-    max_tokens: int = 700
-    variants: str = ""
-    variant_runs: int = 5
-    axes: str = ""
-    people: str = ""
-    evaluate: int = 0
-    k: int = 5
-    dictionary: str = ""
-    encoder: str = ""
-    listed: int = 10
-    resamples: int = 200
-
-
-def instrument_of(options: StereomapOptions) -> Instrument:
-    """What is asked: the form, with the society whose view is asked for."""
-    loaded = Instrument.load(options.instrument or INSTRUMENT)
+def instrument_of(options: Any) -> Instrument:
+    """The form of the instrument that is asked, for the society that is named."""
+    loaded = Instrument.load(options.instrument or "stereotype-content")
     form = loaded.form(options.form) if loaded.forms else loaded
     axes_of(form, options.axes)
     return form.with_parameters(society=options.society) if "society" in form.parameters else form
@@ -92,7 +61,7 @@ def axes_of(instrument: Instrument, named: str = "") -> tuple[str, ...]:
     return tuple(axes)
 
 
-def dictionary_of(options: StereomapOptions) -> Dictionary:
+def dictionary_of(options: Any) -> Dictionary:
     """The dictionary in which keywords are looked up."""
     return Dictionary.read(options.dictionary) if options.dictionary else seed_dictionary()
 
@@ -103,10 +72,9 @@ KEYWORD_TOKENS: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class BlockPrompter(Prompter):
-    """Writes the prompts of a block: for ratings, behind what was said before, or, with `words`, for keywords."""
+    """Writes the prompts of a block: for ratings, after the earlier turns, or, with `words`, for keywords."""
 
     instructed: bool = True
-    """Whether instructions are given."""
     words: Mapping[str, str] = field(default_factory=dict)
     block: str = "traits"
     turns: tuple[Message, ...] = ()
@@ -125,7 +93,7 @@ class BlockPrompter(Prompter):
         return f"{self.words[self.block].replace('{group}', str(item['group']))}\n\n{self.words['form']}"
 
     def request(self, questions: Sequence[Question], item: Mapping[str, Any], shots: Sequence[Shot] = ()) -> Request:
-        """The request, behind the turns that went before."""
+        """The request, after the earlier turns."""
         plain = Prompter.request(self, questions, item, shots)
         return replace(plain, messages=(*plain.messages[:-1], *self.turns, plain.messages[-1]))
 
@@ -150,7 +118,7 @@ class BlockRater(ChatRater):
 
     @property
     def answers(self) -> bool:
-        """Keywords with reasons are no answer that could be stated again."""
+        """Keywords with reasons are no answer that a model could restate."""
         return not self.words
 
     def reply_tokens(self, questions: Sequence[Question]) -> int:
@@ -158,10 +126,7 @@ class BlockRater(ChatRater):
         return KEYWORD_TOKENS if self.words else ChatRater.reply_tokens(self, questions)
 
     def plan(self, corpus: Corpus, instrument: Instrument, **options: Any) -> Iterator[PlannedCall]:
-        """The calls, each behind what was said of its group in its run.
-
-        They are tagged with the block where its questions are asked together, so that records can be found.
-        """
+        """The calls, each after what was said of its group in its run, tagged with the block for recorded answers."""
         condition = options.get("condition", "")
         writer = self.prompter(corpus, instrument, condition)
         for call in ChatRater.plan(self, corpus, instrument, **options):
@@ -176,10 +141,7 @@ class BlockRater(ChatRater):
     def said(
         self, corpus: Corpus, instrument: Instrument, condition: str, *, assumed: bool = False
     ) -> dict[tuple[str, int], tuple[Message, ...]]:
-        """Which keywords were asked for and given, by item and sample: the beginning of the conversation about ratings.
-
-        Where nothing was asked, replies of the usual length are `assumed` for an estimate.
-        """
+        """The turns about keywords by item and sample; for an estimate, replies of the usual length are `assumed`."""
         question = f"{self.block}-keywords"
         mine = corpus.judgments.filter(rater=self.id, question=question, condition=condition)
         mine = mine.filter(pl.col("status").cast(pl.String) != "failed")
@@ -204,7 +166,7 @@ VARIANTS: Final = {
     "no-instructions": (True, False),
     "bare": (False, False),
 }
-"""Variants of the prompt: whether keywords and reasons come first, and whether the instructions are given."""
+"""Variants of the prompt: whether keywords and reasons come first, and whether there are instructions."""
 _BLOCK: Final = {
     "overall": "overall",
     **dict.fromkeys(
@@ -219,7 +181,7 @@ _WORDS: Final = ("role", "instructions", *KEYWORD_BLOCKS, "form")
 
 
 def keyword_words(source: str | Path = "") -> dict[str, str]:
-    """The wording of the keyword questions: the bundled one, or that of a file of the same shape."""
+    """The wording of the keyword questions: the bundled one, or that of a file."""
     document = Document.read(source) if source else Document.bundled(__package__, "prompts.yaml")
     data = document.data if isinstance(document.data, Mapping) else {}
     for name in _WORDS:
@@ -232,7 +194,7 @@ def keyword_words(source: str | Path = "") -> dict[str, str]:
 
 
 def blocks(instrument: Instrument) -> dict[str, list[str]]:
-    """The questions of an instrument by block, in its order; blocks without questions are left out."""
+    """The questions of an instrument by block."""
     questions: dict[str, list[str]] = {"traits": [], "structure": [], "emotions": [], "behaviours": [], "overall": []}
     for question in instrument.questions:
         feeling = question.id.startswith("feel-")
@@ -240,13 +202,12 @@ def blocks(instrument: Instrument) -> dict[str, list[str]]:
     return {name: ids for name, ids in questions.items() if ids}
 
 
-def keyword_instrument(instrument: Instrument) -> Instrument:
-    """The questions under which keyword replies are recorded: the value is how many keywords were given."""
-    asked = [f"{block}-keywords" for block in blocks(instrument) if block in KEYWORD_BLOCKS]
-    scale = Scale.points(0, MOST)
-    lists = Instrument.of_questions(
-        f"{instrument.id}-keywords", f"{instrument.title}: keywords", dict.fromkeys(asked, scale)
-    )
+def keyword_instrument(instrument: Instrument, words: Mapping[str, str] | None = None) -> Instrument:
+    """The questions for keyword replies; the value is the number of keywords."""
+    words = words or keyword_words()
+    asked = {f"{block}-keywords": words[block] for block in blocks(instrument) if block in KEYWORD_BLOCKS}
+    scales = dict.fromkeys(asked, Scale.points(0, MOST))
+    lists = Instrument.of_questions(f"{instrument.id}-keywords", f"{instrument.title}: keywords", scales, asked)
     return Instrument.from_document({**lists.document, "fields": instrument.document["fields"]})
 
 
@@ -260,8 +221,8 @@ def named(model: str) -> str:
     return f"{kind}:{Path(place).name}" if kind in ("recorded", "gguf") else model
 
 
-def conditions(options: StereomapOptions, *, keywords: bool) -> dict[str, tuple[bool, bool, int]]:
-    """Every condition that is asked, with whether keywords come first, whether instructions are given, and the runs."""
+def conditions(options: Any, *, keywords: bool) -> dict[str, tuple[bool, bool, int]]:
+    """Every condition, with whether keywords come first, whether there are instructions, and the number of runs."""
     if options.runs < 1 or options.variant_runs < 1:
         raise InputError("at least one run is needed", remedy="set runs to 1 or more")
     asked = {"": (keywords, True, options.runs)}
@@ -271,8 +232,8 @@ def conditions(options: StereomapOptions, *, keywords: bool) -> dict[str, tuple[
     return asked
 
 
-def elicit(context: Context[StereomapOptions], corpus: Corpus, instrument: Instrument) -> Corpus:
-    """The corpus with everything that the models say, under the condition "" and under each variant, block by block."""
+def elicit(context: Context[Any], corpus: Corpus, instrument: Instrument) -> Corpus:
+    """The corpus with what the models say as asked (condition "") and under each variant, block by block."""
     options, answers = context.options, str(context.options.answers)
     if answers == "auto":
         answers = "scoring" if context.models and set(context.models) == {"embedded"} else "sampling"
@@ -280,7 +241,7 @@ def elicit(context: Context[StereomapOptions], corpus: Corpus, instrument: Instr
     keywords = options.first == "keywords" or (options.first == "auto" and not scoring)
     society = instrument.parameters.get("society", "")
     words = {name: text.replace("{society}", society) for name, text in keyword_words(options.keyword_prompts).items()}
-    lists = keyword_instrument(instrument)
+    lists = keyword_instrument(instrument, words)
     style = "scoring" if scoring else "together+free" if options.replies == "free" else "together"
     if options.prompt == "paper":
         answers, scoring, keywords = "sampling", False, options.form == "extended"
@@ -312,7 +273,7 @@ def elicit(context: Context[StereomapOptions], corpus: Corpus, instrument: Instr
 
 
 def recounted(corpus: Corpus) -> Corpus:
-    """The corpus with keyword replies read as what they are: lists of words, refusals, or neither."""
+    """The corpus with keyword replies read as lists of words, refusals, or neither."""
     judgments = corpus.judgments
     if "reply" not in judgments.columns:
         return corpus
@@ -332,10 +293,7 @@ def recounted(corpus: Corpus) -> Corpus:
 
 
 def keywords_of(corpus: Corpus) -> pl.DataFrame:
-    """All keywords, one row each: item, rater, condition, sample, what they are about, place, word and reason.
-
-    They are read from the stored replies, whatever was read from these before.
-    """
+    """All keywords in the stored replies: item, rater, condition, sample, what they are about, place, word, reason."""
     rows: list[dict[str, Any]] = []
     if "reply" in corpus.judgments.columns:
         lists = corpus.judgments.filter(pl.col("question").str.ends_with("-keywords"), pl.col("reply").is_not_null())
@@ -356,9 +314,8 @@ QUALITY: Final = "response-quality"
 def response_items(corpus: Corpus, per_group: int = 5, seed: int = 0) -> Corpus:
     """At most `per_group` answers per group and model, drawn at random, for people to judge.
 
-    Each item shows the trait keywords with their reasons, the ratings of the same run, and the keywords of another run
-    of the same model about the same group. Runs without keywords or ratings are not drawn. The items keep `source`,
-    `of` and `sample`, so that judgments can be compared by model; raters do not see them.
+    Each item shows trait keywords with reasons and ratings of a run, and the keywords of another run about the group.
+    It keeps `source`, `of` and `sample`, so that judgments can be compared by model; raters do not see them.
     """
     run = ["rater", "item", "sample"]
     words = keywords_of(corpus).filter(condition="", about="traits")

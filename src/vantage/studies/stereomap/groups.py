@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -17,9 +17,6 @@ from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.measures import Dictionary
-
-COLUMNS: Final = ("group", "id", "label", "published", "aliases", "theme", "reference")
-"""What may be told of a group, in a file of one's own as in the bundled one; only `group` is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +42,13 @@ class SocialGroup:
         return tuple(dict.fromkeys(name for name in named if name))
 
 
+COLUMNS: Final = tuple(part.name for part in fields(SocialGroup))
+"""What a file of groups can say about each; only `group` is needed."""
+
+
 @cache
 def published_groups() -> tuple[SocialGroup, ...]:
-    """The 98 groups of the published list, and one more that stands in the human reference only.
+    """The 98 groups of the published list, and one that only the human reference has.
 
     >>> len(published_groups()), published_groups()[5].group, published_groups()[5].published
     (99, 'blind people', 'Blinds')
@@ -68,8 +69,8 @@ def read_groups(source: str | Path = "published") -> tuple[SocialGroup, ...]:
     """Groups by name: `published`, `reference`, names separated by commas, or a file.
 
     A file is a table (CSV, TSV, JSON Lines, JSON, Parquet) with a column `group` and any of `COLUMNS`, or a text file
-    (`.txt`) with one group a line. A group whose name the published list knows is
-    taken to be that group: it keeps the words in which it was given, and gets the other names and the reference.
+    (`.txt`) with one group a line. A name in the published list keeps its wording and gets the other names and the
+    reference.
 
     >>> [(group.id, group.reference) for group in read_groups("nurses, Rich people, ship's cooks")]
     [('nurses', ''), ('rich', 'HC-LW'), ('ship-s-cooks', '')]
@@ -87,13 +88,7 @@ def read_groups(source: str | Path = "published") -> tuple[SocialGroup, ...]:
 
 
 def groups_corpus(groups: Sequence[SocialGroup], instrument: Instrument, *, published_names: bool = False) -> Corpus:
-    """A corpus of groups to be judged.
-
-    Args:
-        groups: The groups.
-        instrument: What will be asked.
-        published_names: Whether to ask in the words of the published list where a group has one.
-    """
+    """A corpus of groups to be judged, in the words of the published list where that is wanted."""
     rows = [
         {
             "item": group.id,
@@ -185,28 +180,24 @@ class HumanCluster:
 
 
 @cache
-def _reference() -> Mapping[str, Any]:
-    data: Mapping[str, Any] = Document.bundled(__package__, "reference.yaml").data
-    return data
-
-
 def human_clusters() -> dict[str, HumanCluster]:
     """The clusters of Fiske et al. (2002), by id. Means of single groups are not published.
 
     >>> human_clusters()["HC-LW"].competence, human_clusters()["HC-LW"].relation
     (4.29, '>')
     """
-    means = _reference()["clusters"]["means"]
+    means = Document.bundled(__package__, "reference.yaml").data["clusters"]["means"]
     return {id_: HumanCluster(id_, **values) for id_, values in means.items()}
 
 
+@cache
 def human_correlations() -> pl.DataFrame:
     """The correlations of Cuddy et al. (2007) as printed, those in doubt marked with what they should rather be.
 
     >>> human_correlations().filter("doubtful").select("first", "second", "printed", "otherwise").rows()
     [('competence', 'passive-facilitation', -0.77, 0.77)]
     """
-    reference = _reference()["correlations"]
+    reference = Document.bundled(__package__, "reference.yaml").data["correlations"]
     printed = [
         (first, second, value)
         for first, values in reference["printed"].items()

@@ -8,33 +8,24 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures import (
-    Column,
-    Contrast,
-    Floats,
-    Spread,
-    condition_agreement,
-    k_table,
-    rand_by_chance,
-    student_interval,
-)
+from vantage import measures
+from vantage.measures import Column, Floats
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.texts.clusters import described, initials, overlaps
 from vantage.report.engine import Data, there
 from vantage.report.parts import Figure, Part
-from vantage.studies.stereomap.analysis import ALL, PEOPLE, PlacedGroups, Stereomap, contrast, one_against_another
-from vantage.studies.stereomap.elicitation import USUAL
+from vantage.studies.stereomap.analysis import ALL, PEOPLE, PlacedGroups, Stereomap, one_against_another
 from vantage.studies.stereomap.groups import human_clusters
 
-APART: Final = contrast(USUAL, *USUAL)
-"""The weights of competence minus warmth, of which alone the clusters of people are known."""
+APART: Final = (1.0, -1.0)
+"""The weights of competence minus warmth."""
 PUBLISHED: Final = "people in 2002 (means of clusters)"
 PERMUTATIONS: Final = 9999
 CROWD: Final = 40
-"""So many names fit into half of the page."""
+"""With more groups, a map takes the width of the page."""
 ELLIPSE: Final = ("ellipse_width", "ellipse_height", "ellipse_angle")
 FEW: Final = 8
-"""From fewer runs than these, resampled runs show less spread than there is."""
+"""Fewer runs, resampled, show too little spread."""
 
 
 def maps(analysis: Stereomap) -> list[Part | str]:
@@ -56,16 +47,10 @@ def maps(analysis: Stereomap) -> list[Part | str]:
     parts: list[Part | str] = []
     for x, y in combinations(range(len(analysis.dimensions)), 2):
         axes = (analysis.dimensions[x], analysis.dimensions[y])
-        regions = pl.DataFrame(
-            [
-                (source.name, item, *(source.ellipse(n, [x, y]) or (None, None, None)))
-                for source in analysis.sources
-                for n, item in enumerate(source.items)
-            ],
-            schema={"source": pl.String, "item": pl.String, **dict.fromkeys(ELLIPSE, pl.Float64)},
-            orient="row",
-        )
-        data = pl.concat([placed.join(regions, on=["source", "item"], how="left"), *ghosts], how="diagonal")
+        # The rows of `groups` are those of the sources, group by group.
+        each = [one.ellipse(n, [x, y]) or (None,) * 3 for one in analysis.sources for n in range(len(one.items))]
+        regions = pl.DataFrame(each, schema=dict.fromkeys(ELLIPSE, pl.Float64), orient="row")
+        data = pl.concat([placed.hstack(regions), *ghosts], how="diagonal")
         shapes = "ellipses" if regions[ELLIPSE[0]].count() else "intervals"
         of_people = " (of people, over people)" if PEOPLE in placed["source"] else ""
         sure = f" with 95 % {shapes} over runs{of_people}" if placed[f"{axes[0]}_low"].count() else ""
@@ -84,7 +69,7 @@ def groups(analysis: Stereomap) -> Data:
     axes = analysis.dimensions
     weights = {axis: tuple(float(one == axis) for one in axes) for axis in axes}
     if len(axes) == 2:
-        weights["apart"] = contrast(axes, *axes)
+        weights["apart"] = APART
     for source in analysis.sources:
         for n, item in enumerate(source.items):
             row: dict[str, Any] = {"source": source.name, "item": item, "group": analysis.labels.get(item, item)}
@@ -174,7 +159,7 @@ def number_of_clusters(analysis: Stereomap) -> pl.DataFrame | None:
     for source in analysis.sources:
         if source.clusters is None:
             continue
-        fits = k_table(source.points, most=8, seed=analysis.seed)
+        fits = measures.k_table(source.points, most=8, seed=analysis.seed)
         best = pl.col("silhouette") == pl.col("silhouette").max()
         clear = pl.col("chosen").filter(best).first()
         frames.append(
@@ -189,17 +174,14 @@ def number_of_clusters(analysis: Stereomap) -> pl.DataFrame | None:
 
 
 def people_here(analysis: Stereomap) -> pl.DataFrame | None:
-    """How far each model gives the groups the scores that the people of the corpus give them.
-
-    The interval of the difference is over groups and over people, where there are three of these or more.
-    """
+    """Each model's scores beside those of the people of the corpus; over groups and, of three or more, people."""
     named = [source for source in analysis.sources if source.name != ALL]
     theirs = next((source for source in named if source.name == PEOPLE), None)
     if len(named) < 2 or theirs is None:
         return None
     scores = pl.concat([one.scores.with_columns(condition=pl.lit(one.name), rater=pl.lit("")) for one in named])
     scores = scores.filter(pl.col("question").is_in(analysis.dimensions))
-    agreement = condition_agreement(scores, base=PEOPLE, by="question", seed=analysis.seed)
+    agreement = measures.condition_agreement(scores, base=PEOPLE, by="question", seed=analysis.seed)
     rows = [
         {**row, **_differing(source, theirs, row["question"])}
         for row in agreement.rename({"condition": "source"}).iter_rows(named=True)
@@ -210,17 +192,17 @@ def people_here(analysis: Stereomap) -> pl.DataFrame | None:
 
 
 def _differing(source: PlacedGroups, people: PlacedGroups, score: str) -> dict[str, float]:
-    """The interval of the mean difference from people, which groups and people share; nothing where either are few."""
+    """The interval of the mean difference from people, over groups and people; nothing where either are few."""
     places = [(source.items.index(item), n) for n, item in enumerate(people.items) if item in source.items]
     axis = source.axes.index(score)
     mine, theirs = source.points[[n for n, _ in places], axis], people.cube[[n for _, n in places], axis]
-    over_groups = Spread.without(_without_each(mine - np.nanmean(theirs, axis=1)))
+    over_groups = measures.Spread.without(_without_each(mine - np.nanmean(theirs, axis=1)))
     # Someone who alone judged a group cannot be left out of it.
     without = [np.nanmean(mine - _others(theirs, n)) for n in range(theirs.shape[1])]
-    whole = over_groups.plus(Spread.without_raters(np.array(without))) if over_groups else None
+    whole = over_groups.plus(measures.Spread.without_raters(np.array(without))) if over_groups else None
     if whole is None or whole.variance <= 0:
         return {}
-    gap = Contrast(float((mine - np.nanmean(theirs, axis=1)).mean()), whole.variance**0.5, whole.freedom)
+    gap = measures.Contrast(float((mine - np.nanmean(theirs, axis=1)).mean()), whole.variance**0.5, whole.freedom)
     return {name: end for name, end in gap.stated(0.95, "difference").items() if name != "difference"}
 
 
@@ -237,9 +219,8 @@ def _others(scores: Floats, person: int) -> Floats:
 def people(analysis: Stereomap) -> pl.DataFrame:
     """How each source's clusters compare with those of people, over the groups that have a human reference.
 
-    `estimate` is the adjusted Rand index, `p` its two-sided permutation test against random orders of the groups, of
-    which only 5 % exceed `chance_high`. `order` is Spearman's rho between people's competence minus warmth, one per
-    cluster, and the source's means over the same groups.
+    `estimate` is the adjusted Rand index, with the p of a permutation test; 5 % of random orders exceed `chance_high`.
+    `order` is Spearman's rho of competence minus warmth between people's clusters and the source's means.
     """
     rows: list[dict[str, Any]] = []
     for source in _compared(analysis):
@@ -250,7 +231,7 @@ def people(analysis: Stereomap) -> pl.DataFrame:
             continue
         mine = source.clusters.labels[shared]
         theirs = [analysis.reference[source.items[n]] for n in shared]
-        tested = rand_by_chance(mine, theirs, permutations=PERMUTATIONS, seed=analysis.seed)
+        tested = measures.rand_by_chance(mine, theirs, permutations=PERMUTATIONS, seed=analysis.seed)
         row |= dict(zip(("estimate", "p", "chance_high"), tested, strict=True))
         present = [one for one in human_clusters().values() if one.id in theirs]
         if len(present) > 2:
@@ -267,9 +248,8 @@ def people(analysis: Stereomap) -> pl.DataFrame:
 def recovered(analysis: Stereomap) -> pl.DataFrame:
     """For each human cluster: does the source see the same difference, and in which of its clusters are the groups?
 
-    `difference` is competence minus warmth over the groups of the human cluster. For clusters in which people see a
-    difference, `agreeing` is its size in their direction, with its interval over groups: runs of one model agree with
-    each other about any map, also one without rhyme or reason.
+    `difference` is competence minus warmth over the groups; where people see one, `agreeing` is it in their direction,
+    with its interval over groups: runs of one model agree with each other about any map.
     """
     sources, known = _compared(analysis), human_clusters().values()
     rows: list[dict[str, Any]] = []
@@ -287,7 +267,7 @@ def recovered(analysis: Stereomap) -> pl.DataFrame:
             row |= {"cluster": closest.get("second"), **{name: closest.get(name) for name in ("shared", "jaccard")}}
             if cluster.relation != "=":
                 sign = 1 if cluster.relation == ">" else -1
-                low, high = student_interval(sign * apart)
+                low, high = measures.student_interval(sign * apart)
                 row |= {"agreeing": sign * difference, "agreeing_low": low, "agreeing_high": high}
             rows.append(row)
     seen = {row["human"] for row in rows}

@@ -32,10 +32,9 @@ def correlation_pairs(known: Sequence[str], axes: Sequence[str] = USUAL) -> list
 
 
 def correlations(analysis: Stereomap) -> Data | None:
-    """Spearman correlations over groups, with intervals over groups, and those of people beside them.
+    """Spearman correlations over groups, corrected over the pairs of a source, beside those of people.
 
-    The correction is over all pairs of a source. `human` is the value of Cuddy et al. (2007) as it is printed;
-    `doubtful` says that its sign is in doubt, and `difference` is left out for those.
+    `human` is the printed value of Cuddy et al. (2007); where its sign is `doubtful`, there is no `difference`.
     """
     frames = [_correlated(source, analysis.seed) for source in analysis.sources]
     if not frames or (ours := pl.concat(frames, how="vertical_relaxed")).is_empty():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -14,11 +14,10 @@ from vantage.studies.execution import Context, leave
 from vantage.studies.recipes import recipe_study
 from vantage.studies.stereomap import answers, elicitation, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.elicitation import StereomapOptions
 from vantage.studies.stereomap.groups import groups_corpus, read_groups
 
 
-def collect(context: Context[StereomapOptions]) -> Corpus:
+def collect(context: Context[Any]) -> Corpus:
     """What models say, with answers of theirs left for people to judge, and what people say of the same groups."""
     corpus = _asked(context)
     if context.options.evaluate and not context.plans:
@@ -28,7 +27,7 @@ def collect(context: Context[StereomapOptions]) -> Corpus:
     return with_people(corpus, context)
 
 
-def _asked(context: Context[StereomapOptions]) -> Corpus:
+def _asked(context: Context[Any]) -> Corpus:
     """Asks the models, or reads the judgments that were named with `--data`."""
     options = context.options
     instrument = elicitation.instrument_of(options)
@@ -54,7 +53,7 @@ def _asked(context: Context[StereomapOptions]) -> Corpus:
     return elicitation.elicit(context, corpus, instrument)
 
 
-def with_people(corpus: Corpus, context: Context[StereomapOptions]) -> Corpus:
+def with_people(corpus: Corpus, context: Context[Any]) -> Corpus:
     """The corpus with people's judgments of the same groups, found by id or by name."""
     if not context.options.people:
         return corpus
@@ -113,7 +112,6 @@ def warnings(analysis: Stereomap) -> Iterator[str]:
 STUDY: Final = recipe_study(
     "stereomap",
     __package__,
-    StereomapOptions,
     collect,
     places,
     relations,

@@ -20,8 +20,8 @@ from vantage.measures.resampling import Resampling
 from vantage.report.engine import Analysis, there
 from vantage.report.parts import Figure
 from vantage.scales import show_code
-from vantage.studies.wcsent.learning import QUESTIONS
 from vantage.studies.wcsent.people import judged_questions, rulers
+from vantage.studies.wcsent.predictions import QUESTIONS
 
 Floats: TypeAlias = NDArray[np.float64]
 NODES: Final = (15, 15)
@@ -31,10 +31,9 @@ DRAWS: Final = 400
 
 
 def scale_points(analysis: Analysis) -> pl.DataFrame:
-    """The thresholds between neighbouring points in people's ratings, and the points that are never the likeliest.
+    """The thresholds of the Wright maps, and the points that are never the likeliest.
 
-    They are those of the Wright maps. A threshold below the one before it means that the point between them is the
-    likeliest answer at no location.
+    A threshold below the one before it means that the point between them is nowhere the likeliest answer.
     """
     maps = zip(judged_questions(analysis), rulers(analysis) or (), strict=False)
     drawn = {question: one.data for question, one in maps if isinstance(one, Figure)}
@@ -49,9 +48,8 @@ def scale_points(analysis: Analysis) -> pl.DataFrame:
 def not_expressed(analysis: Analysis) -> pl.DataFrame:
     """How many zeros say that a sentence expresses nothing, and the thresholds of the others, by question.
 
-    The scale has one point for "not expressed" and "neither". Here annotators first find something expressed or not,
-    with a chance that differs between items, and those who do rate on all seven points (zero-inflated rating scale
-    model; Lambert 1992). Without the first step zeros are a point like others: `p` compares the two.
+    Annotators first find something expressed or not, with a chance that differs between items, and those who do rate on
+    all seven points (zero-inflated rating scale model; Lambert 1992). `p` compares it with a model without that step.
     """
     rows, codes = [], range(-3, 4)
     for question in QUESTIONS:
@@ -133,10 +131,10 @@ def _quadrature(many: int) -> tuple[Floats, Floats]:
 
 
 def latent_relations(analysis: Analysis) -> pl.DataFrame:
-    """Correlations of what the questions ask, without the noise of annotators, beside those of the mean ratings.
+    """Correlations of the questions without the noise of annotators, beside those of mean ratings.
 
     Variances and covariances of items are means of products of *different* annotators' ratings of an item, in which
-    errors cancel; over items and annotators, since another sample of either could have been drawn.
+    errors cancel. Intervals are over items and annotators.
     """
     judged = analysis.people.judgments.drop_nulls("value").select("item", "question", "rater", "value")
     codes = judged.with_columns(

@@ -1,8 +1,7 @@
 """What people's ratings give: the data, agreement by target, labels under several rules, annotators, and stance.
 
-Stance and sentiment come from SemEval-2016 Task 6, as most of the sentences do. The release spells sentences otherwise
-than SemEval does (entities, names, the closing #SemST, white space), so that they are joined by their letters and
-digits without names.
+Stance and sentiment come from SemEval-2016 Task 6, as most of the sentences do. The two releases spell sentences
+differently (entities, names, the closing #SemST, white space), so they are joined by letters and digits without names.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ from vantage.measures import aggregate, correlate, explain, split_items, unanimi
 from vantage.report.engine import Absent, Analysis, Data, there
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_maps
-from vantage.studies.wcsent.learning import QUESTIONS
-from vantage.studies.wcsent.predictions import SHOWN, WarmthAnalysis
+from vantage.studies.wcsent.predictions import QUESTIONS, SHOWN, WarmthAnalysis
 
 RULES: Final[dict[str, dict[str, Any]]] = {
     "votes (Table 2)": {"method": "signs", "ties": "neutral"},
@@ -108,13 +106,10 @@ def judged_questions(analysis: Analysis) -> list[str]:
 
 def score_counts(analysis: Analysis) -> pl.DataFrame:
     """How many pairs have which score: means rounded half up, as released, and medians rounded half to even."""
-    rules: dict[str, dict[str, Any]] = {
-        "mean rounded half up (the released scores)": {"method": "mean", "rounding": "half_up"},
-        "rounded median": {"method": "median", "rounding": "half_even"},
-    }
+    rules = {"mean rounded half up (the released scores)": "means (released)", "rounded median": "medians"}
     score = pl.col("value").cast(pl.Int64)
     counts = [
-        aggregate(analysis.people, **how).group_by(pl.lit(rule).alias("rule"), score, "question").len("pairs")
+        aggregate(analysis.people, **RULES[how]).group_by(pl.lit(rule).alias("rule"), score, "question").len("pairs")
         for rule, how in rules.items()
     ]
     label = pl.col("value").cast(pl.String).str.replace("-", "−").alias("score")
@@ -176,7 +171,7 @@ PERSONS: Final = ("Barack Obama", "Donald Trump", "Hillary Clinton")
 
 
 def properties(analysis: WarmthAnalysis) -> pl.DataFrame:
-    """What kind of target and which stance go with higher ratings: mixed models with pairs and annotators at random.
+    """Ratings by kind of target and stance: mixed models with random pairs and annotators.
 
     Stance is known of pairs whose target is that of SemEval; there the target is held constant.
     """

@@ -12,8 +12,8 @@ from vantage.corpora import Corpus
 from vantage.measures.resampling import Resampling, mean_with_interval, named
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.engine import Absent, Analysis, there
-from vantage.studies.wcsent.learning import QUESTIONS
 
+QUESTIONS: Final = ("trust", "sociability", "competence")
 CLASSES: Final = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "recall_macro", "within")
 PAIR: Final = ["rater", "question"]
 SHOWN: Final = 12
@@ -122,10 +122,9 @@ def neutral(analysis: WarmthAnalysis) -> pl.DataFrame:
 
 
 def few_against_zero(analysis: WarmthAnalysis) -> pl.DataFrame | None:
-    """Few-shot against zero-shot answers of the same model, pair by pair: errors, and answers that went astray.
+    """Few-shot against zero-shot answers of the same model, pair by pair: errors, their difference, and strays.
 
-    `difference` is the mean of few-shot less zero-shot errors, with its interval over pairs. An answer went astray
-    when it is two points or more from the released score and from the answer in the other setting.
+    An answer strays when it is two points or more from the released score and from the answer in the other setting.
     """
     rows: list[dict[str, Any]] = []
     for (model, style, question), mine in _settings(analysis).group_by(

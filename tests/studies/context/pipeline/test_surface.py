@@ -12,7 +12,6 @@ from vantage import Instrument
 from vantage.context import SURFACE, Detected, Judging, by_surface, compare, votes
 from vantage.corpora.readers import load
 from vantage.errors import InputError
-from vantage.studies.context.pipeline.ambiguity import NO_TEXT
 
 QUESTION = Instrument.load("sarcasm").questions[0]
 
@@ -62,7 +61,7 @@ def test_an_item_without_text_is_counted_and_bad_input_is_named() -> None:
         told,
         "length",
     )
-    assert Detected("length", found).unscored == {NO_TEXT: 1}
+    assert Detected("length", found).unscored == {"the item has no text": 1}
     with pytest.raises(InputError, match="did you mean 'words-doubt'"):
         by_surface(items, told, "words")
     with pytest.raises(InputError, match="3 items with votes are too few for 5 folds"):

@@ -1,10 +1,9 @@
 """Ambiguity of single items: how answers are spread, how well that is known, and what words alone tell of it.
 
-A spread has one share for each option of the scale and one for each opt-out, in the order in which a model is shown
-them. From it come the entropy (Shannon 1948), divided by that of an even spread so that scales can be compared, the
-share of "ambiguous", and the doubt: the share of answers that are not the most frequent option. The methods that need
-no model are those that a model has to beat; those that learn from people's votes never see the votes of the item that
-they judge, nor those of the same text under another id.
+A spread has a share for each option and each opt-out, in the order in which a model is shown them. From it come the
+entropy (Shannon 1948), divided by that of an even spread so that scales can be compared, the share of "ambiguous", and
+the doubt: the share of answers that are not the most frequent option. Methods without a model are what a model has to
+beat; those that learn from votes never see the votes on the item they judge, nor on the same text under another id.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ from vantage.studies.context.pipeline.controls import STATIC
 SURFACE: Final = ("constant", "length", "words-doubt")
 """The methods that need no model: everyone's average answer; short texts first; the doubt that words predict."""
 FOLDS: Final = 5
-"""Parts of the items of which each is judged by what was learned from the others."""
-NO_TEXT: Final = "the item has no text"
 
 
 def entropy(shares: Floats) -> Floats:
@@ -63,13 +60,8 @@ def shares_of(table: pl.DataFrame, column: str = "shares") -> Floats:
 def votes(corpus: Corpus, question: Question, *, condition: str = STATIC) -> pl.DataFrame:
     """How people answered each item: `item`, `shares`, `votes`, `entropy`, `ambiguity` and `doubt`.
 
-    Shares include opt-outs. Refused and unreadable answers are no votes. Items without votes are not in the table, and
+    Shares include opt-outs; refused and unreadable answers are no votes. Items without votes are left out, and
     ambiguity is null where "ambiguous" is no answer.
-
-    Args:
-        corpus: Items, raters and judgments.
-        question: The question.
-        condition: Under which circumstances.
     """
     people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"]))
     rows = corpus.judgments.filter(question=question.id, condition=condition).join(people, on="rater", how="semi")
@@ -170,13 +162,9 @@ def _design_effect(shares: Floats, answers: Floats, counts: Floats) -> float:
 
 
 def by_surface(items: pl.DataFrame, votes: pl.DataFrame, method: str, *, seed: int = 0) -> pl.DataFrame:
-    """The ambiguity of items by a method that needs no model: `item`, `score`, `shares` and `reason`.
+    """The ambiguity of items by a method of `SURFACE`: `item`, `score`, `shares` and `reason`.
 
-    Args:
-        items: The items, with their `text`.
-        votes: How people answered them (`votes`); items without votes are left out.
-        method: A name in `SURFACE`.
-        seed: The seed of the folds.
+    Items without people's `votes` are left out; `seed` is that of the folds.
 
     >>> items = pl.DataFrame({"item": ["a", "b"], "text": ["Great.", "The bus comes at nine."]})
     >>> votes = pl.DataFrame({"item": ["a", "b"], "shares": [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]], "doubt": [0.5, 0.0]})
@@ -199,7 +187,7 @@ def by_surface(items: pl.DataFrame, votes: pl.DataFrame, method: str, *, seed: i
         means = _by_folds(texts, shares_of(known), lambda known, given, asked: given.mean(axis=0), seed)
         # Folds differ by a hair in their average, which must not order the items.
         score, shares = np.full(len(known), entropy(means).mean()), pl.lit(pl.Series(means.tolist()))
-    empty = lost.select("item", reason=pl.lit(NO_TEXT))
+    empty = lost.select("item", reason=pl.lit("the item has no text"))
     return pl.concat([known.select("item", shares=shares, score=pl.Series(score)), empty], how="diagonal")
 
 
@@ -215,7 +203,6 @@ def _by_folds(
 
 
 def _ridge(known: Sequence[str], doubt: Floats, asked: Sequence[str]) -> Any:
-    """The doubt, by ridge regression on TF-IDF weights of words and pairs of words."""
     from sklearn.linear_model import Ridge
 
     words = Vocabulary.fit(known, LinearSettings(characters=None))

@@ -1,8 +1,8 @@
 """What a context is written for: the statement's own label, the opposite one, or none.
 
-Contexts that are written from a label and kept only where they agree with it make answers agree with it: better scores
-are then partly built in. A context for the opposite label shows how far raters follow any context, and one that is
-written without a label shows what mere company of other sentences does.
+Contexts that are written from a label and kept only where they agree with it make answers agree with it, so better
+scores are partly built in. A context for the opposite label shows how far raters follow any context, and one without a
+label what the company of other sentences does.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ KINDS: Final[dict[Control, str]] = {
     "opposite": "written for the opposite label",
     "blind": "written without a label",
 }
-"""What contexts of each kind are, in words."""
 STATIC: Final = "static"
 CONTEXT: Final = "context"
 OUTCOME: Final = "outcome"
 KEPT: Final = "kept"
 DROPPED: Final = "dropped"
 STEPS: Final = "context_steps"
-"""The item column in which the steps of generation are kept with a corpus, as JSON."""
+"""The item column with the steps of generation, as JSON."""
 COST: Final = ("calls", "prompt_tokens", "completion_tokens")
 SCHEMA: Final[dict[str, Any]] = {
     "item": pl.String,
@@ -46,14 +45,14 @@ SCHEMA: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Contexts:
-    """What generation came to.
+    """The contexts that were written.
 
     Args:
         corpus: The items that have a context, in the field of conversations; judge them under the condition `context`.
-        steps: One row per item, step and attempt: `item`, `step`, `attempt`, `status`, `text`, `reason`, `model`,
-            `calls`, `prompt_tokens`, `completion_tokens`. The last step of an item is its `outcome`, kept or dropped.
+        steps: One row per item, step and attempt with what it took (`SCHEMA`). The last step of an item is its
+            `outcome`, kept or dropped.
         control: What the contexts were written for.
-        warnings: What must be known before they are used.
+        warnings: What to know before using them.
     """
 
     corpus: Corpus
@@ -63,12 +62,12 @@ class Contexts:
 
     @property
     def kept(self) -> int:
-        """How many items have a context."""
+        """The number of items with a context."""
         return len(self.corpus.items)
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many items have none, by reason, the most frequent first."""
+        """The number of items without one by reason, the most frequent first."""
         lost = self.steps.filter(step=OUTCOME, status=DROPPED)
         counts = lost.group_by("reason").len().sort("len", "reason", descending=[True, False])
         return dict(counts.iter_rows())
@@ -80,7 +79,7 @@ class Contexts:
 
 
 def condition_of(control: Control) -> str:
-    """The condition under which items with this kind of context are judged; a control that there is not is named.
+    """The condition under which items with this kind of context are judged.
 
     >>> condition_of("label"), condition_of("opposite")
     ('context', 'context-opposite')
@@ -145,10 +144,7 @@ def with_controls(instrument: Instrument, controls: Iterable[Control]) -> Instru
 
 
 def attached(corpus: Corpus, instrument: Instrument, *contexts: Contexts) -> tuple[Corpus, Instrument]:
-    """The whole corpus with contexts of one or several kinds, and the instrument that shows them.
-
-    Each kind has columns of its own for conversations and steps; items without a context have nulls there.
-    """
+    """The corpus with a column of conversations and one of steps for each kind, and the instrument that shows them."""
     extended = with_controls(instrument, [one.control for one in contexts])
     name, items = context_fields(instrument)[1].name, corpus.items
     for one in contexts:

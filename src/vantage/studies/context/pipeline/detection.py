@@ -1,8 +1,7 @@
 """How well methods find what people find ambiguous: thresholds, whole curves, and one row per method with its cost.
 
-A threshold that is chosen and judged on the same votes flatters the method, and "the lowest ambiguity that context
-leaves" is always lowest when every item gets context. So thresholds are chosen by folds, every figure is compared with
-what random flags of the same number would reach, and the whole curve is there for those with another budget.
+A threshold that is chosen and judged on the same votes flatters the method, so thresholds are chosen by folds, and
+every figure stands beside that of as many random flags.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ class Judging:
     """How detection is judged.
 
     Args:
-        target: What of people's votes makes an item ambiguous: their `doubt`, `entropy` or `ambiguity`.
-        mark: From which value on it does; 0.4 of the doubt are two of five readers.
+        target: What makes an item ambiguous: people's `doubt`, `entropy` or `ambiguity`.
+        mark: From which value on; a doubt of 0.4 is two of five readers.
         criterion: How thresholds are chosen (see `choose`).
         budget: The share of items for which context can be afforded.
-        resamples: How often items are resampled for intervals.
-        seed: The seed of folds and resamples.
+        resamples: For intervals, items are left out in at most this many groups.
+        seed: Random seed.
     """
 
     target: Literal["doubt", "entropy", "ambiguity"] = "doubt"
@@ -127,9 +126,8 @@ def curve(table: pl.DataFrame, *, draws: int = 1000, seed: int = 0) -> pl.DataFr
     """What flagging the highest 1, 2, … items reaches, beside as many flags at random.
 
     One row per number of `flagged` items: `precision` and `recall` of ambiguous items, `captured` (their share of all
-    human doubt), and `random`, `random_low` and `random_high`: what is captured by random flags, and the middle 95 % of
-    it. Items with equal scores are flagged in random order, so the figures inside a tie are expected values; items
-    without a score come last.
+    human doubt), and what random flags capture with the middle 95 % of it. Items without a score come last; inside a
+    tie, figures are expected values.
 
     >>> some = pl.DataFrame({"item": ["a", "b"], "score": [1.0, 0.0], "degree": [0.4, 0.0], "ambiguous": [True, False]})
     >>> curve(some).select("flagged", "precision", "recall", "captured", "random").rows()
@@ -237,9 +235,9 @@ def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, op
 def ceiling(votes: pl.DataFrame, scale: Scale, how: Judging) -> dict[str, float]:
     """What a method that knew the chances of every answer would reach: `ceiling` (AUC) and `ceiling_at_budget`.
 
-    A few votes are a sample: of two items with the same chances, one may divide people and the other not. Chances are
-    drawn from the Dirichlet distribution that fits the votes best, votes are drawn from them, and the method orders
-    items by how often votes would make them ambiguous. Nothing where people find all of the items ambiguous, or none.
+    Of two items with the same chances, a few votes may divide people about one only. Chances come from the Dirichlet
+    distribution that fits the votes best; the method orders items by how often votes drawn from them would make them
+    ambiguous. Nothing where all items are ambiguous to people, or none.
     """
     number = votes["votes"].to_numpy()
     counts = np.rint(shares_of(votes) * number[:, None])

@@ -1,9 +1,8 @@
 """Contexts for statements: a scenario, a conversation around it, the statement inserted unchanged, and a check.
 
-All items take each step together, and those that fail a check begin anew, up to a bound. Every call goes through the
-run store, so that generation can be resumed, and every step of every item is recorded: what was written, what was
-rejected, and why. The checks are those of the bundled instrument `context-quality`: label alignment, natural flow and
-absence of redundancy must all reach a least answer.
+All items take each step together; those that fail a check start again, up to a limit. Every reply is stored, so that
+generation can be resumed, and every step is recorded. The checks are those of the instrument `context-quality`: label
+alignment, natural flow and absence of redundancy.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ Statement = dict[str, Any]
 QUALITY: Final = "context-quality"
 """The instrument with which contexts are checked."""
 LEAST: Final = 4.0
-"""The least answer that passes: agree, on a scale from 1 (strongly disagree) to 5."""
+"""The lowest answer that passes: agree, on a scale from 1 (strongly disagree) to 5."""
 TEMPERATURE: Final = 0.8
-"""Of a writer that is named only: a try that was turned down should not come out the same again."""
+"""Of a writer without settings: a rejected attempt should not come out the same again."""
 ASSUMPTION: Final = (
     "Contexts are counted as written as often as they may be, and as kept in the end: the most calls there can be."
 )
@@ -54,8 +53,6 @@ _SHOWN: Final[dict[str, Any]] = {
     **dict.fromkeys(("item", "text", "statement", "question", "meaning", "label", "scenario", "reason"), pl.String),
     "conversation": dialogue.CONVERSATION,
 }
-_SHORT: Final = 400
-"""Characters up to which a reply can be nothing but a refusal."""
 
 
 def generate(
@@ -77,23 +74,22 @@ def generate(
     """Conversations around the statements of a corpus, each with its statement in it, word for word.
 
     A context is kept when it passes every check: two speakers who take turns, the statement once and unchanged, and
-    the verifier's agreement that it has the label, flows naturally and is free of repetition. Otherwise it is written
-    anew, a bounded number of times; then the item is dropped, and counted with the last reason. What the store holds
-    is not asked again, so that an interrupted generation can be resumed.
+    the verifier's agreement that it has the label, flows naturally and does not repeat itself. Otherwise it is written
+    again, up to `attempts` times; then the item is dropped with the last reason.
 
     Args:
         corpus: The statements, with their original labels.
-        instrument: The task, with a condition `context` that shows a conversation; its first question is the one
-            whose label counts.
+        instrument: The task, with a condition `context` that shows a conversation; the label is that of its first
+            question.
         generator: The model that writes; a `ChatRater` where its settings matter.
-        verifier: The model that checks; the generator itself, with a warning, where none is given.
+        verifier: The model that checks; without one the generator itself, with a warning.
         control: What contexts are written for: the `label`, its `opposite`, or no label (`blind`).
-        attempts: How often a context is written at most.
-        least: The least answer on the five-point scale of `context-quality` that passes.
+        attempts: The most attempts at a context.
+        least: The lowest answer that passes, on the five-point scale of `context-quality`.
         labels: The item column with the original labels, as codes or wordings.
-        store: Where every reply is kept; a temporary file without it.
+        store: Where replies are kept; a temporary file without it.
         seed: Random seed.
-        options: How the run is carried out: concurrency, retries, limits.
+        options: Concurrency, retries and limits of the run.
         progress: Called with the number of items that were kept or dropped.
         asks: For an estimate: called with the most that may be asked, instead of asking it. Every check but that of
             the last attempt is assumed to fail, with prompts of about the right length.
@@ -130,18 +126,15 @@ class Generation:
     """What models could not do as asked."""
 
     def __post_init__(self) -> None:
-        name = controls.context_fields(self.instrument)[0].name
-        texts = self._column(name).select("item", pl.col(name).cast(pl.String).fill_null(""))
-        self.texts: dict[str, str] = dict(texts.iter_rows())
+        texts = self._column(controls.context_fields(self.instrument)[0].name)
+        self.texts = {item: text or "" for item, text in texts.items()}
         self.steps: dict[str, list[dict[str, Any]]] = {item: [] for item in self.texts}
 
     def statements(self, labels: str) -> list[Statement]:
         """The items that a context can be written for, each with the label that it is written for in words."""
         question, aimed = self.instrument.questions[0], self.control != "blind"
-        known: dict[str, float] = {}
-        if aimed:
-            given = self._column(labels).select("item", pl.col(labels).cast(pl.String)).drop_nulls()
-            known = {item: _code(item, label, question) for item, label in given.iter_rows()}
+        given = self._column(labels) if aimed else {}
+        known = {item: _code(item, label, question) for item, label in given.items() if label is not None}
         statements: list[Statement] = []
         for item, text in self.texts.items():
             aim = controls.target(question.scale, known[item], self.control) if item in known else None
@@ -167,7 +160,7 @@ class Generation:
         for attempt in range(1, self.attempts + 1):
             tried = [{**one, "reason": failed.get(one["item"])} for one in statements if one["item"] not in kept]
             failed = {}
-            for step in _STEPS:
+            for step in ("scenario", "conversation", "position", "verification"):
                 rater = verifier if step == "verification" else dialogue.StepWriter.of(writer, step, attempt, self.seed)
                 tried = self._through(step, tried, attempt, rater, failed) if tried else []
             for one in tried:
@@ -180,12 +173,10 @@ class Generation:
     def _through(
         self, step: str, tried: Sequence[Statement], attempt: int, rater: ChatRater, failed: dict[str, str]
     ) -> list[Statement]:
-        """The statements that get through a step, with what it adds to them; why others do not is noted.
-
-        A context that was written for no label cannot agree with it, so the verifier is not asked about that then.
-        """
+        """The statements that get through a step, with what it adds to them; why others do not is noted."""
         checks, passed = step == "verification", []
         instrument = Instrument.load(QUALITY) if checks else dialogue.writing_instrument()
+        # A context that was written for no label cannot agree with it.
         unasked = "label-alignment" if self.control == "blind" else ""
         asked = [one.id for one in instrument.questions if one.id != unasked] if checks else [step]
         replies = self._asked(rater, pl.DataFrame(tried, schema=_SHOWN), instrument, asked, attempt)
@@ -199,17 +190,15 @@ class Generation:
                 passed.append({**one, **result})
             status = "rejected" if reason else "passed" if checks else "written"
             cost = {name: int(rows[0][name] or 0) for name in controls.COST}
-            details = {"text": text, "reason": reason, "model": rater.model_name, **cost}
-            self._add(one["item"], "insertion" if step == "position" else step, attempt, status, **details)
+            row = {"item": one["item"], "step": "insertion" if step == "position" else step, "attempt": attempt}
+            row |= {"status": status, "text": text, "reason": reason, "model": rater.model_name, **cost}
+            self.steps[one["item"]].append(row)
         return passed
 
     def _asked(
         self, rater: ChatRater, items: pl.DataFrame, instrument: Instrument, questions: Sequence[str], attempt: int
     ) -> dict[str, list[dict[str, Any]]]:
-        """The judgments of one rater by item, each with its `reply` and what the calls about the item took.
-
-        Whatever the store holds is not asked again, and costs are those of all sittings.
-        """
+        """The judgments of one rater by item, with the `reply` and what the calls about the item took in all."""
         apart = replace(rater, name=f"{rater.id}/{self.control}")
         corpus = Corpus.of_items(items, instrument)
         plan = RunPlan.of(corpus, apart, instrument, questions=questions, condition=self.control)
@@ -242,25 +231,19 @@ class Generation:
             warnings += ("No context passed all checks, so there is nothing to judge under the condition context.",)
         return Contexts(corpus, steps, self.control, warnings)
 
-    def _column(self, name: str) -> pl.DataFrame:
-        """The items, which have a column of this name."""
+    def _column(self, name: str) -> dict[str, str]:
+        """What a column says of each item, as text."""
         if name not in self.corpus.items.columns:
             raise InputError(f"the items have no column '{name}'", remedy=nearest(name, self.corpus.items.columns))
-        return self.corpus.items
-
-    def _add(self, item: str, step: str, attempt: int, status: str, **details: Any) -> None:
-        """One step of an item, with its `text`, `reason` and `model` and what it took; attempts are counted from 1."""
-        row = {"item": item, "step": step, "attempt": attempt, "status": status, **dict.fromkeys(controls.COST, 0)}
-        self.steps[item].append({**row, **details})
+        return dict(self.corpus.items.select("item", pl.col(name).cast(pl.String)).iter_rows())
 
     def _end(self, item: str, attempt: int, reason: str = "") -> None:
         """The item has a context, or none for this reason."""
-        self._add(item, controls.OUTCOME, attempt, controls.DROPPED if reason else controls.KEPT, reason=reason or None)
+        status = controls.DROPPED if reason else controls.KEPT
+        row = {"item": item, "step": controls.OUTCOME, "attempt": attempt, "status": status, "reason": reason or None}
+        self.steps[item].append({**row, **dict.fromkeys(controls.COST, 0)})
         if self.progress is not None:
             self.progress(1)
-
-
-_STEPS: Final = ("scenario", "conversation", "position", "verification")
 
 
 def _read(step: str, one: Statement, row: Mapping[str, Any]) -> tuple[str, Statement | str]:
@@ -271,7 +254,7 @@ def _read(step: str, one: Statement, row: Mapping[str, Any]) -> tuple[str, State
         return reply, "the call failed"
     if not text.strip():
         return reply, "the reply is empty"
-    if len(text) <= _SHORT and refuses(text):
+    if len(text) <= 400 and refuses(text):  # a longer one says more than that
         return reply, "the model refused"
     if step == "scenario":
         return text, {"scenario": text}

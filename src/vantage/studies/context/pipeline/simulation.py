@@ -1,7 +1,6 @@
-"""Simulation: a model answers, plainly or as many personas, so often that its doubt can be seen.
+"""Simulated readers: a model answers so often, plainly or as many personas, that its doubt shows.
 
-Simulated readers' answers go into the judgments table like anyone's, and every reply is kept in a store, so that
-nothing is asked twice and the cost of a method is known.
+Their answers go into the judgments table like anyone's. Every reply is stored: nothing is asked twice.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ METHODS: Final = {
     "selective": "selective-persona",
     "selective-reasoning": "reasoning+selective-persona",
 }
-"""Ways to make a model's doubt visible, with their prompting styles: the plain model, every persona, or only personas
-to whom the item is relevant, each with or without reasons; the last one is the paper's ("Selective Persona - CoT")."""
+"""Who reads, with the prompting style: the plain model, every persona, or personas to whom the item is relevant, each
+with or without reasons. The last one is the paper's ("Selective Persona - CoT")."""
 METHOD: Final = "method"
-"""The column of the raters table that says which method a simulated reader belongs to."""
+"""The column of the raters table with the method of a simulated reader."""
 SEVERAL: Final = 20
 """Samples that one request may ask for."""
 STEP: Final = 8
-"""How often readers are turned to about an item in one round."""
+"""Readers who are asked about an item in one round."""
 NONE_RELEVANT: Final = "the item is relevant to none of the personas"
 NO_ANSWER: Final = "none of the replies is an answer"
 NO_OPTION: Final = "every answer is an opt-out"
@@ -56,19 +55,19 @@ _NOT_RELEVANT: Final = pl.col("question").str.ends_with("-relevance") & (
 
 @dataclass(frozen=True)
 class Simulator:
-    """A model with everything that says how it is asked.
+    """A model and how it is asked.
 
     Args:
-        model: The model, by name or as an object; a `ChatRater` where its settings matter.
-        personas: The personas of the methods that need some: `pool`, a file, or persona objects.
-        count: How many of them, drawn so that their traits are shared out as in all; 0 for all.
+        model: A name or an object; a `ChatRater` where its settings matter.
+        personas: `pool`, a file, or persona objects, for the methods that need personas.
+        count: How many of them, drawn so that traits keep their shares; 0 for all.
         answers: Whether replies are sampled or options scored; `auto` scores the embedded model and samples others.
             Methods with reasons and selective personas always sample: what they say comes before their answer.
-        samples: How often each reader answers each item at most when replies are sampled.
-        stop: The share of the items' spread of entropies below which the error of an item's entropy must fall, before
-            readers are no longer asked about it (see `Turns`); 0 lets all of them answer all samples.
-        most: How often readers are turned to at most about an item, each time for `draws` answers.
-        draws: Answers at a time, where one request can bring several; elsewhere it is one.
+        samples: The most sampled answers of a reader to an item.
+        stop: Readers are no longer asked about an item once the error of its entropy is this share of the items'
+            spread (see `Turns`); 0 asks for all samples.
+        most: The most readers asked about an item, each for `draws` answers.
+        draws: Answers at a time where one request can bring several, else one.
         seed: Random seed.
     """
 
@@ -168,10 +167,7 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True)
 class Simulation:
-    """What simulated readers answered to a question, who they are, and what it took.
-
-    The raters of the corpus have the method in the column `method`; notes are for the reader of a report.
-    """
+    """What simulated readers answered, who they are, and what it took; `notes` are for the reader of a report."""
 
     method: str
     corpus: Corpus
@@ -191,7 +187,7 @@ def simulate(
     options: RunOptions | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Simulation:
-    """Lets simulated readers answer the first question of an instrument about every item, standing alone.
+    """Has simulated readers answer the first question of an instrument about every item, without context.
 
     A selective persona first says from 1 to 10 how relevant the item is to its life and recalls an occasion, and
     answers from there if it is 5 or more. Sampled readers are asked until `Simulator.stop` is met.
@@ -199,11 +195,11 @@ def simulate(
     Args:
         corpus: The items.
         instrument: What is asked.
-        simulator: The model, or a `Simulator` that says more about how it is asked.
+        simulator: The model, or a `Simulator` with more about how it is asked.
         method: A name in `METHODS`.
-        store: Where every reply is kept, so that nothing is asked twice.
-        options: How the run is carried out: concurrency, retries, limits.
-        progress: Called with the number of requests that were answered.
+        store: Where replies are kept.
+        options: Concurrency, retries and limits of the run.
+        progress: Called with the number of answered requests.
     """
     how = simulator if isinstance(simulator, Simulator) else Simulator(simulator)
     parts = _parts(corpus, instrument, how, method)
@@ -236,12 +232,11 @@ def simulate(
 
 
 class Turns:
-    """Whose turn it is to answer about which item: readers in a random order, and of each open item who is next.
+    """Whose turn it is to answer about which item.
 
-    Readers are asked in rounds, and no longer about an item once its entropy is known well enough to rank it: after
-    each round, the posterior standard deviation of an item's entropy (`ambiguity.known_entropies`) is compared with the
-    spread of entropies over the items. Each reader is asked about an item once before any is asked twice, and all of
-    them are asked about as many items.
+    Readers come in a random order and in rounds. An item is closed once its entropy is known well enough to rank it:
+    its posterior standard deviation (`ambiguity.known_entropies`) against the spread over items. Each reader is asked
+    about an item once before any is asked twice, and all about equally many items.
     """
 
     def __init__(self, corpus: Corpus, parts: Sequence[PlanPart], how: Simulator) -> None:
@@ -259,10 +254,7 @@ class Turns:
         return len(self.parts) * -(-self.how.samples // self.draws)
 
     def next(self, corpus: Corpus, count: int) -> list[PlanPart]:
-        """What so many further turns about each open item ask for.
-
-        A reader to whom an item was found irrelevant is not asked about it again.
-        """
+        """The next turns about each open item, without readers who found it irrelevant."""
         samples: dict[tuple[int, str], int] = {}
         irrelevant = set(corpus.judgments.filter(_NOT_RELEVANT).select("item", "rater").iter_rows())
         readers = len(self.parts)
@@ -272,7 +264,7 @@ class Turns:
             while wanted and turn < self.turns:
                 reader = (turn + self._places[item] * STEP) % readers
                 if (item, self.parts[reader].rater.id) not in irrelevant:
-                    # A reader who is turned to twice in a round gives all samples at once.
+                    # A reader asked twice in a round gives all samples at once.
                     samples[reader, item] = min((turn // readers + 1) * self.draws, self.how.samples)
                     wanted -= 1
                 turn += 1
@@ -321,9 +313,8 @@ class Detected:
     """What a method says about the ambiguity of items.
 
     Args:
-        method: The method's name.
-        table: One row per item: `item`, `score`, `shares` (null where the method has no distribution), `reason` where
-            there is no score, and for personas `asked` and `relevant`, how many were asked and answered.
+        table: One row per item: `item`, `score`, `shares` (null without a distribution), `reason` where there is no
+            score, and for personas how many were `asked` and how many found it `relevant`.
         cost: What it took; null for a method without a model.
         readers: The ids of the simulated readers.
     """
@@ -341,14 +332,10 @@ class Detected:
 
 
 def detected(simulation: Simulation, *, opt_outs: bool = True) -> Detected:
-    """The ambiguity of every item as simulated readers see it: the entropy of their answers, pooled.
+    """The ambiguity of every item to simulated readers: the entropy of their pooled answers.
 
     Every answer counts the same, so a persona that answered more often weighs more; a scored persona counts as one
-    answer. An item that is relevant to no persona has no score and says so.
-
-    Args:
-        simulation: What they answered.
-        opt_outs: Whether "ambiguous" is an answer like the others inside the entropy.
+    answer. An item that is relevant to no persona has no score. `opt_outs` counts "ambiguous" as an answer.
     """
     question = simulation.question
     judgments = simulation.corpus.judgments.filter(pl.col("rater").is_in(simulation.raters))
