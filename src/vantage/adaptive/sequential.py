@@ -89,7 +89,7 @@ class AlwaysValid:
         if self.more == 0:
             return f"Stop now: the interval is {self.high - self.low:.2f} wide, and {self.aim:g} was wanted."
         if self.more is None:
-            return f"More ratings of these items do not reach a width of {self.aim:g}; add items."
+            return f"More ratings of these items will not bring the width down to {self.aim:g}; add items."
         return f"Go on: about {self.more:,} more ratings reach a width of {self.aim:g}."
 
 

@@ -208,7 +208,7 @@ def _typed(
 ) -> tuple[RatingModel, Components]:
     if (components is None) == (prevalence is None):
         raise InputError(
-            "a plan rests on one of three things",
+            "a plan needs one of three things",
             remedy="give a pilot corpus, components (variances of items, raters, residual), or a prevalence",
         )
     if prevalence is not None:

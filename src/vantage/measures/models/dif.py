@@ -24,6 +24,12 @@ FOUND: Final = 0.05
 """Items below this share of false discoveries are counted as different."""
 LEAST: Final = 0.05
 """Answers have at least this share of the variance that the model expects."""
+UNEQUAL: Final = 1.5
+NOISIER: Final = (
+    "one group scatters {:.1f} times as much as the other, and the test of all items together then rejects in some "
+    "10 % of cases instead of 5; tests of single items keep their size"
+)
+"""What is said of the test of all items where one group scatters more than UNEQUAL times as much."""
 FARTHEST: Final = 12.0
 """The farthest location, in logits, that is looked at."""
 
@@ -89,22 +95,24 @@ def dif(
     [12]
     """
     extra = [between, *(column for column in ("kind", "text") if has_column(data, column) and column != between)]
-    groupings: list[list[dict[str, Any]]] = []
+    groupings: list[tuple[list[dict[str, Any]], float]] = []
     for part in parts(data, by, extra=extra):
         chosen = part if question is None else one_question(part, question)
         first, second = two_values(chosen.answered, between, values)
-        made = _compared(chosen, between, (first, second), confidence)
-        groupings.append([{**part.key, **row} for row in made])
-    rows = [row for made in groupings for row in made]
+        made, noisier = _compared(chosen, between, (first, second), confidence)
+        groupings.append(([{**part.key, **row} for row in made], noisier))
+    rows = [row for made, _ in groupings for row in made]
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
     if show == "invariance":
-        return table([_invariance(made) for made in groupings], names(by))
+        return table([_invariance(*one) for one in groupings], names(by))
     return table(rows, names(by)).with_columns(pl.col("p", "p_adjusted").cast(pl.Float64))
 
 
-def _compared(part: Part, between: str, groups: tuple[Any, Any], confidence: float) -> list[dict[str, Any]]:
-    """One row per item that both groups rated."""
+def _compared(
+    part: Part, between: str, groups: tuple[Any, Any], confidence: float
+) -> tuple[list[dict[str, Any]], float]:
+    """One row per item that both groups rated, and how many times as much one group scatters as the other."""
     many = part.answered["value"].n_unique() > MANY_POINTS
     scored = _Linear(part) if many else _Ordinal(part)
     frame = scored.frame
@@ -148,13 +156,14 @@ def _compared(part: Part, between: str, groups: tuple[Any, Any], confidence: flo
         row |= {"statistic": None, "first_answers": int(answers[0][n]), "second_answers": int(answers[1][n])}
         row |= {"shift": shift, **common, "judgments": int(answers[0][n] + answers[1][n])}
         if not moved[n]:
-            rows.append({**row, "p": None, "reason": "everyone gave the same end of the scale"})
+            rows.append({**row, "p": None, "reason": "everyone gave the same answer, at one end of the scale"})
             continue
         row["statistic"] = float((logits[n] / se[n]) ** 2)
         p = float(chdtrc(1, row["statistic"]))
         ends = {"estimate": points[0][n], "low": points[1][n], "high": points[2][n], "logits": logits[n], "se": se[n]}
         rows.append({**row, **{name: float(value) for name, value in ends.items()}, "over": "raters", "p": p})
-    return rows
+    first, second = w.sum(axis=1) / v.sum(axis=1)
+    return rows, float(max(first / second, second / first))
 
 
 def _scatter(item: Ints, side: Ints, residual: Floats, variance: Floats) -> Floats:
@@ -201,7 +210,7 @@ def _use_of_scale(location: Floats, logits: Floats, se: Floats, there: Any) -> t
     return general, se * wider
 
 
-def _invariance(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _invariance(rows: list[dict[str, Any]], noisier: float) -> dict[str, Any]:
     """Whether two groups read the items alike: how many differ, and the test that none does."""
     tested = [row for row in rows if row["p"] is not None]
     kept = {name: value for name, value in rows[0].items() if name not in _OF_ITEMS}
@@ -213,7 +222,7 @@ def _invariance(rows: list[dict[str, Any]]) -> dict[str, Any]:
     # Each item is held against the others, which adds to its square what the line takes from the sum.
     statistic = sum(row["statistic"] for row in tested) * df / len(tested)
     ends = {"statistic": statistic, "df": df, "p": float(chdtrc(df, statistic)), "estimate": differ / len(tested)}
-    return {**row, **ends}
+    return {**row, **ends, "reason": NOISIER.format(noisier) if noisier > UNEQUAL else None}
 
 
 def _labels(frame: pl.DataFrame, item: Ints, size: int) -> list[dict[str, Any]]:

@@ -379,8 +379,8 @@ class Explanation:
         component = [*self.ready.codes, *(["residual"] if self.family == "gaussian" else [])]
         apart, shown = raters_of_parts(self.ready.frame, self.design.components(), 3)
         reason = (
-            f"raters fall into {apart} parts that share no items ({shown}); differences between parts are told from "
-            "differences between items by assumption only"
+            f"raters fall into {apart} parts that share no items ({shown}); only an assumption "
+            "separates differences between parts from differences between items"
         )
         rows: list[dict[str, Any]] = []
         total, ends = float(sum(fit.variances)), fit.variance_intervals(self.confidence)

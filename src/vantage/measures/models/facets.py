@@ -387,7 +387,7 @@ def _without_extremes(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         gone = pl.col("rater").is_in(single.implode())
         out, kept = pl.concat([out, kept.filter(gone)]), kept.filter(~gone)
         if kept["value"].n_unique() < 2:
-            raise InputError("every rater gave one answer only, so there is no scale", remedy="choose another question")
+            raise InputError("every rater gave only one answer, so there is no scale", remedy="choose another question")
 
 
 def _named(row: dict[str, Any]) -> dict[str, str]:

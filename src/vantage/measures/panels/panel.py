@@ -28,7 +28,7 @@ from vantage.measures.resampling import Resampling
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
-UNREAD: Final = "a panel has at least two models that tell items apart as people do, and {} of {}"
+UNREAD: Final = "a panel needs at least two models that tell items apart as people do, but {} of {}"
 EXACT: Final = "the errors of {} are no larger than the sampling error of people's distribution: ask more people"
 
 VIEW: Final = View(

@@ -114,7 +114,7 @@ def reliability(
     if up_to < 1 or samples < 1:
         raise InputError("up_to and samples must be at least 1", remedy="use for example up_to 10 and samples 1")
     if presentations and "rater" not in by_columns(by):
-        raise InputError("presentations are those of single raters", remedy="use by rater")
+        raise InputError("presentations are compared within raters", remedy="use by rater")
     how, sizes = Bootstrap(**resampling, over=OVER), range(1, up_to + 1)
     rows: list[dict[str, Any]] = []
     if how.weights is not None:
@@ -245,7 +245,7 @@ def designed(card: Card) -> VarianceDesign:
 
 def _problem(card: Card, design: VarianceDesign) -> str | None:
     if not card.outcome.ordered:
-        return "the scale is nominal, so a variance means nothing"
+        return "the scale is nominal, so answers have no variance"
     if not card.varied and card.raters is None and design.factors[0].levels == len(design.value):
         unknown = card.frame[COLUMN].null_count() == len(card.frame)
         return UNKNOWN if unknown else "every item was answered once, in one presentation"
