@@ -127,7 +127,7 @@ def test_plan_during_says_whether_to_stop(vantage: Vantage, rated: Path) -> None
     words = ("plan", "--during", rated, "--question", "trust", "--goal", "reliability")
     assert "Stop: the target is reached." in vantage(*words).out
     more = vantage("plan", "--during", rated, "--question", "trust", "--goal", "mean", "--target", "0.1")
-    assert "Go on: some" in more.out
+    assert "Continue: about" in more.out
     assert "covers a little less" in more.out
 
 

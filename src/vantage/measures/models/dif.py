@@ -31,7 +31,7 @@ NOISIER: Final = (
 )
 """What is said of the test of all items where one group scatters more than UNEQUAL times as much."""
 FARTHEST: Final = 12.0
-"""The farthest location, in logits, that is looked at."""
+"""The farthest location considered, in logits."""
 
 VIEW: Final = View(
     "Items that two groups read differently",

@@ -438,7 +438,7 @@ def one_question(part: Part, question: str | None) -> Part:
     if len(asked) > 1:
         shown = ", ".join(f"'{one}'" for one in asked[:6])
         raise InputError(
-            f"a model is of one question, and there are {len(asked)} ({shown})",
+            f"a model is for one question, and there are {len(asked)} ({shown})",
             remedy="choose one, or group by question",
         )
     return part

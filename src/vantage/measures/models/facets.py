@@ -284,7 +284,7 @@ class Facets:
             end = next((name for name, code in ends.items() if (given["value"] == code).all()), "")
             bound = f"gave only the {end} answer ({show_code(observed)}), so the severity is a bound" if end else None
             if not len(known):
-                out.append({**row, "reason": "; ".join(filter(None, (bound, "no one else rated these items")))})
+                out.append({**row, "reason": "; ".join(filter(None, (bound, "nobody else rated these items")))})
                 continue
             inside = len(known) * self.codes[0] + EXTREME, len(known) * self.codes[-1] - EXTREME
             goal = float(np.clip(values.sum(), *inside))

@@ -230,7 +230,7 @@ class Gaussian:
 
         with few_threads(self.design.columns):
             search = searched(np.clip(start, 0.02, 50.0))
-            # At zero the deviance is level in every standard deviation, also where it would fall further on.
+            # At zero the deviance is flat in every standard deviation, even where it would fall beyond.
             for k in np.flatnonzero(search.x < AWAY):
                 moved = search.x.copy()
                 moved[k] = AWAY
