@@ -69,6 +69,11 @@ _LIMITS = """
   missing, but items with high or low answers have fewer of them, `reason` of means and shares says that (p < .005).
 * **Skew.** A few items decide the variance where most answers are the same, as in DICES-350. `reason` says so where
   the items' means are skewed, and normal effects are taken for granted by ICC(2,1) (McGraw and Wong 1996).
+* **Heavy tails.** The variance of raters takes their severities for normal. Where a few raters lie far out, its
+  interval holds the value in about 85 % of cases, with 16 raters as with 100, and their kurtosis seldom shows it;
+  `reason` says so.
+* **Groups that scatter unlike each other.** Tests of single items by `dif` keep their size; the test of all items
+  together rejects somewhat too often, and `reason` says so where one group scatters 1.5 times as much as the other.
 * **Pairs of raters.** Cohen's kappa averaged over pairs of raters is biased where pairs share few items. Below ten
   shared items there is an interval only where `ci` asks for one, and `reason` says why. Fleiss' kappa and alpha do
   not average over pairs.

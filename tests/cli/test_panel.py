@@ -127,7 +127,7 @@ def test_plan_during_says_whether_to_stop(vantage: Vantage, rated: Path) -> None
     words = ("plan", "--during", rated, "--question", "trust", "--goal", "reliability")
     assert "Stop: the target is reached." in vantage(*words).out
     more = vantage("plan", "--during", rated, "--question", "trust", "--goal", "mean", "--target", "0.1")
-    assert "Go on: some" in more.out
+    assert "Continue: about" in more.out
     assert "covers a little less" in more.out
 
 
@@ -137,7 +137,7 @@ def test_plan_during_says_whether_to_stop(vantage: Vantage, rated: Path) -> None
         (("--prevalence", "0.3", "--goal", "mean", "--target", "0.1", "--budget", "1"), "buys 1 answers"),
         (("--during",), "no corpus given"),
         (("--components", "a,b"), "--components takes a number, not 'a'"),
-        ((), "a plan rests on one of three things"),
+        ((), "a plan needs one of three things"),
     ],
 )
 def test_plan_ends_bad_input_with_a_sentence(vantage: Vantage, words: tuple[str, ...], says: str) -> None:

@@ -415,4 +415,4 @@ def test_an_answer_that_hardly_anybody_gives_leaves_alpha_undefined(ask: Any) ->
     with pytest.raises(InputError, match=r"alpha is undefined in \d+% of simulated studies"):
         ask(frame, goal="alpha", level="nominal", simulations=5)
     never = during(frame, goal="reliability", level="interval")["verdict"][0]
-    assert never == "Items do not differ beyond chance so far, so that more answers do not reach the target."
+    assert never == "So far, items do not differ beyond chance, so more answers will not reach the target."

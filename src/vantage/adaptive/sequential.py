@@ -85,12 +85,12 @@ class AlwaysValid:
         if self.planned < FEWEST:
             return f"There is no interval: it needs {FEWEST} items with two ratings, and the study has {self.planned}."
         if self.estimate is None or self.low is None or self.high is None:
-            return f"Go on: {self.reason}."
+            return f"Continue: {self.reason}."
         if self.more == 0:
             return f"Stop now: the interval is {self.high - self.low:.2f} wide, and {self.aim:g} was wanted."
         if self.more is None:
-            return f"More ratings of these items do not reach a width of {self.aim:g}; add items."
-        return f"Go on: about {self.more:,} more ratings reach a width of {self.aim:g}."
+            return f"More ratings of these items will not bring the width down to {self.aim:g}; add items."
+        return f"Continue: about {self.more:,} more ratings will reach a width of {self.aim:g}."
 
 
 def always_valid(

@@ -352,7 +352,7 @@ def goal_of(
         )
     if pilot is not None and pilot.unordered and name not in ("alpha", "alt-test"):
         raise InputError(
-            f"the options of the question have no order, so that there is no plan for the goal '{name}'",
+            f"the options of the question have no order, so there is no plan for the goal '{name}'",
             remedy="use the goal alpha or alt-test",
         )
     model, components = (source.model, source.components) if isinstance(source, Pilot) else source

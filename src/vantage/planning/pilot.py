@@ -165,7 +165,7 @@ class Pilot:
         known = alpha(self.answers, level=self.level, ci="items", sources=self.sources, kinds="all")
         row = known.row(0, named=True)
         if row["low"] is None:
-            raise InputError(f"alpha is not known: {row['reason']}", remedy="take a larger pilot")
+            raise InputError(f"alpha has no interval: {row['reason']}", remedy="take a larger pilot")
         over_items = ((row["high"] - row["low"]) / (2 * float(ndtri(0.975)))) ** 2
         if several_items(self.answers, self.groups) < ENOUGH_RATERS:
             return over_items, None, 0.0
@@ -278,6 +278,6 @@ def _asked(data: Judgments, question: str | None) -> Part:
         return next(iter(by_question.values()))
     if question not in by_question:
         if question is None:
-            raise InputError("a plan is about one question", remedy=f"name one: {', '.join(map(str, by_question))}")
+            raise InputError("a plan is for one question", remedy=f"name one: {', '.join(map(str, by_question))}")
         raise InputError(f"there is no question '{question}' in the pilot", remedy=nearest(question, list(by_question)))
     return by_question[question]

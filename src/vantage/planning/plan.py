@@ -58,7 +58,7 @@ VIEWS: Final = {
         says=(
             Fact("{items} items × {per_item} per item: {answers} answers from {raters} people, cost {cost}."),
             Fact("The {what} is then {value}; the target is {target}."),
-            Fact("As far as the pilot can tell, it may be anything from {value_low} to {value_high} (95 %)."),
+            Fact("The pilot is compatible with anything from {value_low} to {value_high} (95 %)."),
             Fact("With 80 % assurance it is {assured} or better."),
             Fact("{verdict}"),
         ),
@@ -208,7 +208,7 @@ def _typed(
 ) -> tuple[RatingModel, Components]:
     if (components is None) == (prevalence is None):
         raise InputError(
-            "a plan rests on one of three things",
+            "a plan needs one of three things",
             remedy="give a pilot corpus, components (variances of items, raters, residual), or a prevalence",
         )
     if prevalence is not None:
@@ -446,12 +446,14 @@ def during(
     missing = 0 if stop else None if need is None else max(need.answers - now.answers, now.per_item)
     verdict = "Stop: the target is reached."
     if missing is None and goal == "reliability" and value < 1e-9:
-        verdict = "Items do not differ beyond chance so far, so that more answers do not reach the target."
+        verdict = "So far, items do not differ beyond chance, so more answers will not reach the target."
     elif missing is None:
-        verdict = f"Items with {now.per_item} answers each do not reach the target; ask more raters about each."
+        verdict = f"Items with {now.per_item} answers each will not reach the target; ask more raters about each."
     elif missing:
         more = -(-missing // now.per_item)
-        verdict = f"Go on: some {missing:,} more answers are needed ({more:,} items with {now.per_item} answers each)."
+        verdict = (
+            f"Continue: about {missing:,} more answers are needed ({more:,} items with {now.per_item} answers each)."
+        )
     row = {
         "items": now.items,
         "per_item": now.per_item,

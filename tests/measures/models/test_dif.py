@@ -52,6 +52,7 @@ def test_invariance_is_refused_where_items_differ_and_kept_where_only_severity_d
     options: Any = {"between": "gender", "values": ["woman", "man"], "show": "invariance"}
     alike = dif(grouped(shift=1.5), **options).row(0, named=True)
     assert alike["p"] > 0.05
+    assert alike["reason"] is None
     assert alike["shift"] > 0.5
     assert alike["df"] == alike["tested"] - 2 > 100
     apart = dif(grouped(effect=3.0, items=60, each=50), **options).row(0, named=True)
@@ -77,6 +78,7 @@ def test_the_test_has_its_size() -> None:
 def test_a_group_that_scatters_more_reads_no_item_differently(many: bool) -> None:
     """Six noisy raters among 26; with one variance for both groups 15 to 20 % of items differed."""
     p: list[float] = []
+    together: list[str] = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         item, rater = (grid.ravel() for grid in np.indices((40, 26)))
@@ -85,7 +87,9 @@ def test_a_group_that_scatters_more_reads_no_item_differently(many: bool) -> Non
         value = 10 * value if many else np.digitize(value, [-1.5, 0.0, 1.5]).astype(float)
         frame = pl.DataFrame({"item": item, "rater": rater, "value": value, "group": np.where(rater < 6, "a", "b")})
         p += dif(frame, between="group")["p"].to_list()
+        together += dif(frame, between="group", show="invariance")["reason"].to_list()
     assert np.mean(np.array(p) < 0.05) <= 0.1
+    assert all("times as much as the other" in reason for reason in together)
 
 
 def test_a_model_is_compared_with_people_item_by_item() -> None:

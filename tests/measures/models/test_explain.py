@@ -184,7 +184,7 @@ def test_raters_without_common_items_are_named() -> None:
 
 def test_several_questions_must_be_told_apart() -> None:
     data = pl.concat([planted().with_columns(question=pl.lit(name)) for name in ("trust", "skill")])
-    with pytest.raises(InputError, match="a model is of one question, and there are 2"):
+    with pytest.raises(InputError, match="a model is for one question, and there are 2"):
         explain(data, by=())
     assert explain(data, show="variance")["question"].to_list() == ["skill"] * 3 + ["trust"] * 3
 

@@ -171,7 +171,7 @@ def test_a_model_that_is_worse_for_a_group_does_not_stand_in() -> None:
 
 
 def test_what_cannot_be_compared_is_said() -> None:
-    with pytest.raises(InputError, match="nothing is known of the people"):
+    with pytest.raises(InputError, match="there are no traits of people"):
         error_gaps(rated(), level="ordinal")
     with pytest.raises(InputError, match="no model"):
         error_gaps(rated().filter(kind="person"), traits=["group"], level="ordinal")

@@ -182,3 +182,11 @@ def test_a_permuted_trait_has_an_interval_from_zero_on() -> None:
         rows = components(data, trait="race", interaction=seed % 2 == 0, seed=seed)
         above += (rows.row(by_predicate=pl.col("component") == "race", named=True)["low"] or 0.0) > 1e-9
     assert above <= 3
+
+
+def test_the_variance_of_raters_says_that_severities_are_taken_for_normal() -> None:
+    data = simulated(0, items=40, raters=16, each=5)
+    for ci, said in (("both", True), ("raters", True), ("items", False), ("none", False)):
+        reasons = dict(components(data, ci=ci).select("component", "reason").rows())
+        assert ("taken for normal" in (reasons["rater"] or "")) is said
+        assert "taken for normal" not in (reasons["residual"] or "")

@@ -178,7 +178,7 @@ def _places(data: Any) -> list[str]:
     places = sorted((name for name in columns if PLACE.fullmatch(name)), key=lambda name: int(name[5:]))
     if len(places) < 2 or places != [f"item_{number}" for number in range(1, len(places) + 1)]:
         raise InputError(
-            "the items are no tuples: columns item_1, item_2 … must name their members",
+            "these items are not tuples: columns item_1, item_2 … must name their members",
             remedy="make them with: vantage corpora tuples",
         )
     return places

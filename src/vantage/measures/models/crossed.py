@@ -41,7 +41,7 @@ def _libraries() -> Any:
 
 
 def few_threads(rows: int) -> AbstractContextManager[object]:
-    """One thread for linear algebra with small matrices: more gain little, and wait for busy cores."""
+    """Limits linear algebra on small matrices to one thread: more threads gain little and wait for busy cores."""
     return nullcontext() if rows > SMALL else _libraries().limit(limits=1)
 
 

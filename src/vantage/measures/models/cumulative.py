@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from vantage.errors import InputError
 from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads
-from vantage.measures.models.gaussian import chi_squared, upper_end
+from vantage.measures.models.gaussian import chi_squared, scaled_chi_squared, upper_end
 from vantage.measures.ratings import Floats, Ints
 
 FLOOR: Final = 1e-3
@@ -245,15 +245,14 @@ class CumulativeFit:
             changed[first + k] = np.log(max(theta, FLOOR))
             return 2 * (self.log_likelihood - CumulativeFit(self.model, changed, self.kept).log_likelihood)
 
-        errors = 2 * np.sqrt(np.clip(np.diagonal(self._inverse), 1e-12, None))[first:]
-        tail = (1 - confidence) / 2
         out = []
-        for k, (variance, error) in enumerate(zip(self.variances.tolist(), errors.tolist(), strict=True)):
+        for k, variance in enumerate(self.variances.tolist()):
             if not variance:
                 out.append((0.0, upper_end(partial(fall, k=k), confidence) ** 2))
                 continue
-            freedom = 2 / error**2
-            low, high = (freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail))
+            # A parameter is the logarithm of a standard deviation.
+            of_log = 4 * float(max(self._inverse[first + k, first + k], 1e-12))
+            low, high = scaled_chi_squared(variance, of_log, confidence)
             out.append((0.0 if fall(FLOOR, k) < chi_squared(confidence, 1) else low, high))
         return out
 

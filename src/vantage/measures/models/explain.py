@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -112,6 +112,7 @@ def explain(
     columns, wanted = names(traits), names(interactions)
     kinds = has_column(data, "kind")
     scales = trait_scales(data)
+    design: dict[str, Any] = {"sources": sources, "groups": groups, "confidence": confidence}
     extra = [*columns, *(["kind"] if kinds else [])]
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=extra):
@@ -121,17 +122,17 @@ def explain(
             check_level(scale, chosen.frame, "a model of ratings")
         ready = prepare(chosen.answered, columns, wanted, dict(base or {}), scales, kinds=kinds)
         ready = replace(ready, codes={**ready.codes, **_drawn_together(ready, sources, groups)})
-        model = Explanation(ready, _family(family, ready))
+        model = Explanation(ready, _family(family, ready), confidence, permutations, seed)
         based_on = counts(ready.frame, chosen.frame, **ready.left_out)
         based_on["note"] = on_repeats(ready.frame, SAMPLED)
-        how = _How(confidence, permutations, seed)
         if show == "effects" and model.family == "gaussian":
-            given = _Given(chosen.frame, columns, scales, dict(base or {}), sources, groups)
-            terms = (term_rows(term, ready, given, confidence) for term in ready.terms)
-            made = [*model.mean(how), *(row for rows_of_term in terms for row in rows_of_term)]
+            made = [model.mean()]
+            for term in ready.terms:
+                analysis = _analysis(term, ready, chosen.frame, columns, scales, dict(base or {}), **design)
+                made += _term_rows(term, analysis)
         else:
             tables = {"effects": model.effects, "variance": model.variance}
-            made = tables[show](how) if show in tables else model.levels(show, how)
+            made = tables[show]() if show in tables else model.levels(show)
         rows += [{**part.key, **based_on, **row, "family": model.family} for row in made]
     return table(rows, names(by))
 
@@ -147,45 +148,44 @@ def _drawn_together(ready: Prepared, sources: ItemSources | str | None, groups: 
     return {name: code for name, code in codes.items() if len(np.unique(code[code >= 0])) > 1}
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """What the analysis of one term needs beside it."""
-
-    asked: pl.DataFrame
-    traits: list[str]
-    scales: Mapping[str, TraitScale]
-    base: Mapping[str, str]
-    sources: ItemSources | str | None
-    groups: RaterGroups | None
-
-
-def term_rows(term: Term, ready: Prepared, given: _Given, confidence: float) -> list[dict[str, Any]]:
-    """The analysis of groups of one term, its clearest difference first."""
-    how: dict[str, Any] = {"sources": given.sources, "groups": given.groups, "confidence": confidence}
+def _analysis(
+    term: Term,
+    ready: Prepared,
+    asked: pl.DataFrame,
+    traits: Sequence[str],
+    scales: Mapping[str, TraitScale],
+    base: Mapping[str, str],
+    **design: Any,
+) -> GroupAnalysis:
+    """The analysis of groups of one term, with other traits held constant."""
     if term.name == KIND:
         asked = ready.frame.with_columns(pl.col("__kind").alias(KIND))
-        analysis = GroupAnalysis.of(asked, KIND, TraitScale("nominal"), **how)
-        sorted_random = analysis.frame["__random"].to_numpy().astype(np.int64)
-        analysis = replace(analysis, random=sorted_random, base=term.base)
-    else:
-        scale = TraitScale("nominal") if term.name == "condition" else given.scales.get(term.name)
-        others = [trait for trait in given.traits if trait != term.name]
-        analysis = GroupAnalysis.of(given.asked, term.name, scale, given=others, **how)
-        if term.name in given.base:
-            chosen = next((one for one in analysis.levels if str(one) == given.base[term.name]), None)
-            analysis = replace(analysis, base=chosen)
+        analysis = GroupAnalysis.of(asked, KIND, TraitScale("nominal"), **design)
+        random = analysis.frame["__random"].to_numpy().astype(np.int64)
+        return replace(analysis, random=random, base=term.base)
+    scale = TraitScale("nominal") if term.name == "condition" else scales.get(term.name)
+    others = [trait for trait in traits if trait != term.name]
+    analysis = GroupAnalysis.of(asked, term.name, scale, given=others, **design)
+    if term.name in base:
+        chosen = next((one for one in analysis.levels if str(one) == base[term.name]), None)
+        analysis = replace(analysis, base=chosen)
+    return analysis
+
+
+def _term_rows(term: Term, analysis: GroupAnalysis) -> list[dict[str, Any]]:
+    """The rows of one term, its clearest difference first."""
     made = analysis.rows()
     tested = [row for row in made if row["p"] is not None]
     comparisons = 1 if analysis.single else max(len(tested), 1)
     clear = min(tested, key=lambda row: float(row["p"])) if analysis.scale.level == "nominal" and tested else made[0]
-    summary = {"term": term.name, "versus": "clearest difference", **_clearest(clear, comparisons, confidence)}
-    rows = []
+    clearest = _clearest(clear, comparisons, analysis.confidence)
+    rows = [{"term": term.name, "versus": "clearest difference", **clearest}]
     for row in made:
         named = {"term": term.name, "level": row.pop("group"), "versus": row.pop("versus") or row["row"]}
         points = {f"points{end}": row.get(f"{end[1:] or 'estimate'}") for end in ("", "_low", "_high")}
         kept = {name: value for name, value in row.items() if name not in ("row", "higher", "lower", "p_trait")}
         rows.append({**named, **kept, **points})
-    return [summary, *rows]
+    return rows
 
 
 def _clearest(row: dict[str, Any], comparisons: int, confidence: float) -> dict[str, Any]:
@@ -208,19 +208,15 @@ def _clearest(row: dict[str, Any], comparisons: int, confidence: float) -> dict[
     return {**named, **stated, **shown, **counted, **reason, "excluded": max(abs(low), abs(high))}
 
 
-@dataclass(frozen=True, slots=True)
-class _How:
-    confidence: float
-    permutations: int
-    seed: int
-
-
 @dataclass(frozen=True)
 class Explanation:
     """One model of the answers to one question."""
 
     ready: Prepared
     family: str
+    confidence: float = 0.95
+    permutations: int = 999
+    seed: int = 0
 
     @cached_property
     def design(self) -> Crossed:
@@ -260,12 +256,13 @@ class Explanation:
             return self._model.fit(start, columns)
         return self._model.fit(np.ones(len(self.ready.codes)))
 
-    def mean(self, how: _How) -> list[dict[str, Any]]:
+    def mean(self) -> dict[str, Any]:
         """The row of the mean answer."""
         intercept = np.eye(1, self.ready.matrix.shape[1])[0]
-        return [{"term": "mean", "level": "all", "versus": "zero", **self._contrast(intercept, np.inf, how)}]
+        made = self._contrast(intercept, np.inf, self.confidence)
+        return {"term": "mean", "level": "all", "versus": "zero", **made}
 
-    def effects(self, how: _How) -> list[dict[str, Any]]:
+    def effects(self) -> list[dict[str, Any]]:
         """Of a cumulative model one row per term, and two per level: against the mean of the levels, and the base."""
         fit = self.fit
         rows: list[dict[str, Any]] = []
@@ -274,13 +271,13 @@ class Explanation:
         codes = [show_code(code) for code in fit.model.codes.tolist()]
         for place, (value, se) in enumerate(zip(fit.thresholds, fit.threshold_errors, strict=True)):
             named = {"term": "threshold", "level": f"{codes[place]}|{codes[place + 1]}", "versus": "zero"}
-            rows.append({**named, **Contrast(float(value), float(se)).stated(how.confidence), "se": float(se)})
+            rows.append({**named, **Contrast(float(value), float(se)).stated(self.confidence), "se": float(se)})
         people = int(self.ready.codes.get(GROUP, self.ready.codes["rater"]).max()) + 1
         inside = sum(len(term.columns) for term in self.ready.terms if term.of_raters)
         for term in self.ready.terms:
             freedom = float(max(people - 1 - inside, 1)) if term.of_raters else np.inf
             means, covariance = fit.margins(term.contrasts, self.ready.matrix[:, term.columns])
-            rows.append({"term": term.name, **self._joint(term, means, covariance, freedom, how)})
+            rows.append({"term": term.name, **self._joint(term, means, covariance, freedom)})
             unit = np.eye(len(term.levels))
             others: dict[str, Any] = {"mean of levels": 1 / len(unit)} if term.number is None else {}
             others[term.base] = unit[term.levels.index(term.base)]
@@ -292,42 +289,42 @@ class Explanation:
                     if not weights.any():
                         continue
                     error = float(np.sqrt(max(weights @ covariance @ weights, 0.0)))
-                    shown = Contrast(float(weights @ means), error, freedom).stated(how.confidence, "points")
-                    row = self._contrast(weights @ term.contrasts, freedom, how)
+                    shown = Contrast(float(weights @ means), error, freedom).stated(self.confidence, "points")
+                    row = self._contrast(weights @ term.contrasts, freedom, self.confidence)
                     rows.append({"term": term.name, "level": level, "versus": versus, **row, **shown, "raters": size})
         return rows
 
-    def _contrast(self, weights: Floats, freedom: float, how: _How) -> dict[str, Any]:
+    def _contrast(self, weights: Floats, freedom: float, confidence: float) -> dict[str, Any]:
         """A linear combination of the fixed effects, with its interval and its p value."""
         se = float(np.sqrt(weights @ self.fit.covariance @ weights))
         contrast = Contrast(float(weights @ self.fit.beta), se, freedom)
-        return {**contrast.stated(how.confidence), "se": se, "over": self._over, "p": contrast.p}
+        return {**contrast.stated(confidence), "se": se, "over": self._over, "p": contrast.p}
 
     @property
     def _over(self) -> str:
         """What intervals are over."""
         return over_units("both", self.ready.codes.get(SOURCE), self.ready.codes.get(GROUP))
 
-    def _joint(self, term: Term, means: Floats, covariance: Floats, freedom: float, how: _How) -> dict[str, Any]:
+    def _joint(self, term: Term, means: Floats, covariance: Floats, freedom: float) -> dict[str, Any]:
         """The tests of a term, and the largest difference between two of its levels in points of the scale."""
         pairs = list(combinations(range(len(term.levels)), 2))
         places = max(pairs, key=lambda pair: abs(means[pair[0]] - means[pair[1]]))
         first, second = sorted(places, key=lambda place: -means[place])
         variance = float(covariance[first, first] + covariance[second, second] - 2 * covariance[first, second])
-        corrected = replace(how, confidence=1 - (1 - how.confidence) / len(pairs))
+        all_at_once = 1 - (1 - self.confidence) / len(pairs)
         apart = Contrast(float(means[first] - means[second]), float(np.sqrt(max(variance, 0.0))), freedom)
-        low, high = apart.ends(corrected.confidence)
+        low, high = apart.ends(all_at_once)
         kept = np.setdiff1d(np.arange(self.ready.matrix.shape[1]), term.columns)
         without = self._fitted(kept)
         statistic = max(2 * (self.fit.log_likelihood - without.log_likelihood), 0.0)
         p_lr = float(chdtrc(len(term.columns), statistic))
-        p_permutation = self._permutation(term, without, how) if isinstance(without, CumulativeFit) else None
-        row = self._contrast(term.contrasts[first] - term.contrasts[second], freedom, corrected)
+        p_permutation = self._permutation(term, without) if isinstance(without, CumulativeFit) else None
+        row = self._contrast(term.contrasts[first] - term.contrasts[second], freedom, all_at_once)
         return {
             "level": f"{term.levels[first]} − {term.levels[second]}",
             "versus": "clearest difference",
             **row,
-            **apart.stated(corrected.confidence, "points"),
+            **apart.stated(all_at_once, "points"),
             "p": p_lr if p_permutation is None else p_permutation,
             "statistic": statistic,
             "df": len(term.columns),
@@ -335,11 +332,11 @@ class Explanation:
             "p_permutation": p_permutation,
             "higher": term.levels[first],
             "lower": term.levels[second],
-            **apart.stated(corrected.confidence, "difference"),
+            **apart.stated(all_at_once, "difference"),
             "excluded": max(abs(low), abs(high)),
         }
 
-    def _permutation(self, term: Term, without: CumulativeFit, how: _How) -> float | None:
+    def _permutation(self, term: Term, without: CumulativeFit) -> float | None:
         """The share of permutations of a term's values over raters that explain as much as the values themselves.
 
         What the model without the term leaves of each rater is a score; groups are compared by their sums of scores, in
@@ -348,7 +345,7 @@ class Explanation:
         """
         rater = self.ready.codes["rater"]
         there = (rater >= 0) & (term.code >= 0)
-        if not term.of_raters or not there.any() or how.permutations < 1:
+        if not term.of_raters or not there.any() or self.permutations < 1:
             return None
         first = np.unique(rater[there], return_index=True)[1]
         people = rater[there][first]
@@ -362,7 +359,7 @@ class Explanation:
         score = score - weight * score.sum() / weight.sum()
         values = term.code[there][first] if term.number is None else term.number[there][first]
         drawn = self.ready.codes[GROUP][there][first] if GROUP in self.ready.codes else None
-        rng = np.random.default_rng(how.seed)
+        rng = np.random.default_rng(self.seed)
         observed = _between(score, weight, values[None], term.number is None)[0]
 
         def beyond(many: int) -> Flags:
@@ -374,19 +371,19 @@ class Explanation:
             moved = [_between(score, weight, values[order], term.number is None) for order in orders]
             return np.asarray(np.concatenate(moved) >= observed * (1 - 1e-9))
 
-        return permutation_p(beyond, how.permutations)
+        return permutation_p(beyond, self.permutations)
 
-    def variance(self, how: _How) -> list[dict[str, Any]]:
+    def variance(self) -> list[dict[str, Any]]:
         """One row per component, with the log-likelihood of the model."""
         fit = self.fit
         component = [*self.ready.codes, *(["residual"] if self.family == "gaussian" else [])]
         apart, shown = raters_of_parts(self.ready.frame, self.design.components(), 3)
         reason = (
-            f"raters fall into {apart} parts that share no items ({shown}); differences between parts are told from "
-            "differences between items by assumption only"
+            f"raters fall into {apart} parts that share no items ({shown}); only an assumption "
+            "separates differences between parts from differences between items"
         )
         rows: list[dict[str, Any]] = []
-        total, ends = float(sum(fit.variances)), fit.variance_intervals(how.confidence)
+        total, ends = float(sum(fit.variances)), fit.variance_intervals(self.confidence)
         for name, value, (low, high) in zip(component, fit.variances, ends, strict=True):
             size = int(self.ready.codes[name].max()) + 1 if name in self.ready.codes else None
             row = {"component": name, "estimate": float(value), "low": low, "high": high, "over": self._over}
@@ -395,7 +392,7 @@ class Explanation:
             rows.append({**row, "log_likelihood": fit.log_likelihood, "reason": reason if apart > 1 else None})
         return rows
 
-    def levels(self, show: str, how: _How) -> list[dict[str, Any]]:
+    def levels(self, show: str) -> list[dict[str, Any]]:
         """The shrunken estimate of every rater, item, or item within a group."""
         interactions = [name for name in self.ready.codes if name not in ("item", "rater")]
         wanted = {"raters": ["rater"], "items": ["item"], "interactions": interactions}[show]
@@ -414,7 +411,7 @@ class Explanation:
             size = np.bincount(code[code >= 0])
             for n, (value, se) in enumerate(zip(mean.tolist(), error.tolist(), strict=True)):
                 named = {column: values[n] for column, values in own.items()}
-                rows.append({**named, **around(value, se, how.confidence), "over": over, "judgments": int(size[n])})
+                rows.append({**named, **around(value, se, self.confidence), "over": over, "judgments": int(size[n])})
         return rows
 
 
@@ -441,7 +438,7 @@ def one_question(part: Part, question: str | None) -> Part:
     if len(asked) > 1:
         shown = ", ".join(f"'{one}'" for one in asked[:6])
         raise InputError(
-            f"a model is of one question, and there are {len(asked)} ({shown})",
+            f"a model is for one question, and there are {len(asked)} ({shown})",
             remedy="choose one, or group by question",
         )
     return part

@@ -284,7 +284,7 @@ class Facets:
             end = next((name for name, code in ends.items() if (given["value"] == code).all()), "")
             bound = f"gave only the {end} answer ({show_code(observed)}), so the severity is a bound" if end else None
             if not len(known):
-                out.append({**row, "reason": "; ".join(filter(None, (bound, "no one else rated these items")))})
+                out.append({**row, "reason": "; ".join(filter(None, (bound, "nobody else rated these items")))})
                 continue
             inside = len(known) * self.codes[0] + EXTREME, len(known) * self.codes[-1] - EXTREME
             goal = float(np.clip(values.sum(), *inside))
@@ -387,7 +387,7 @@ def _without_extremes(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         gone = pl.col("rater").is_in(single.implode())
         out, kept = pl.concat([out, kept.filter(gone)]), kept.filter(~gone)
         if kept["value"].n_unique() < 2:
-            raise InputError("every rater gave one answer only, so there is no scale", remedy="choose another question")
+            raise InputError("every rater gave only one answer, so there is no scale", remedy="choose another question")
 
 
 def _named(row: dict[str, Any]) -> dict[str, str]:

@@ -230,7 +230,7 @@ class Gaussian:
 
         with few_threads(self.design.columns):
             search = searched(np.clip(start, 0.02, 50.0))
-            # At zero the deviance is level in every standard deviation, also where it would fall further on.
+            # At zero the deviance is flat in every standard deviation, even where it would fall beyond.
             for k in np.flatnonzero(search.x < AWAY):
                 moved = search.x.copy()
                 moved[k] = AWAY
@@ -375,19 +375,15 @@ class GaussianFit:
             changed[k] = theta
             return self._at(changed).deviance - self.deviance
 
-        free, errors = self._free, np.sqrt(np.clip(np.diagonal(self._log_variances), 0, None))
-        tail = (1 - confidence) / 2
+        errors = dict(zip([*self._free, len(self.theta)], np.diagonal(self._log_variances), strict=True))
         out = []
-        for k, variance in enumerate(self.variances):
-            place = k if k < len(self.theta) else None
-            if place is None or place in free:
-                error = errors[free.index(place) if place is not None else -1]
-                freedom = 2 / max(float(error) ** 2, 1e-12)
-                low, high = (freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail))
-                none = place is not None and fall(0.0, k) < chi_squared(confidence, 1)
-                out.append((0.0 if none else low, high))
+        for k, variance in enumerate(self.variances.tolist()):
+            if k not in errors:
+                out.append((0.0, upper_end(partial(fall, k=k), confidence) ** 2 * self.residual))
                 continue
-            out.append((0.0, upper_end(partial(fall, k=k), confidence) ** 2 * self.residual))
+            low, high = scaled_chi_squared(variance, float(errors[k]), confidence)
+            none = k < len(self.theta) and fall(0.0, k) < chi_squared(confidence, 1)
+            out.append((0.0 if none else low, high))
         return out
 
 
@@ -419,6 +415,13 @@ def _newton(deviance: Callable[[Floats], float], start: Floats) -> Floats | None
 def chi_squared(p: float, freedom: float) -> float:
     """The quantile of a χ² distribution."""
     return 2 * float(gammaincinv(freedom / 2, p))
+
+
+def scaled_chi_squared(variance: float, of_log: float, confidence: float) -> tuple[float, float]:
+    """The interval of a variance whose logarithm has this variance, as of a scaled χ² (Satterthwaite 1946)."""
+    freedom, tail = 2 / max(of_log, 1e-12), (1 - confidence) / 2
+    low, high = (freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail))
+    return low, high
 
 
 def upper_end(fall: Callable[[float], float], confidence: float) -> float:

@@ -23,7 +23,7 @@ from vantage.measures.ratings import Floats, Ints
 
 NODES: Final = 15
 ROUNDS: Final = 12
-"""How often the nodes of the quadrature are moved to where the items are."""
+"""How often, at most, the quadrature nodes are moved to the items."""
 SPREAD: Final = (0.05, 20.0)
 """The smallest and the largest standard deviation of items that is tried."""
 LARGEST: Final = 30.0

@@ -33,8 +33,8 @@ from vantage.measures.ratings import By, Floats, Ints, ItemSources, Judgments, R
 
 Family: TypeAlias = Literal["auto", "linear", "logistic"]
 
-SINGULAR: Final = "the columns depend on each other, or one of them is constant"
-SEPARATED: Final = "a column tells the two answers apart completely, so its coefficient has no limit"
+SINGULAR: Final = "the columns are collinear, or one of them is constant"
+SEPARATED: Final = "a column separates the two answers perfectly, so its coefficient is infinite"
 STEPS: Final = 100
 """How many steps of Newton's method are made at most."""
 FARTHEST: Final = 30.0

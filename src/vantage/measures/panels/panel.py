@@ -28,7 +28,7 @@ from vantage.measures.resampling import Resampling
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
-UNREAD: Final = "a panel has at least two models that tell items apart as people do, and {} of {}"
+UNREAD: Final = "a panel needs at least two models that tell items apart as people do, but {} of {}"
 EXACT: Final = "the errors of {} are no larger than the sampling error of people's distribution: ask more people"
 
 VIEW: Final = View(
@@ -52,8 +52,8 @@ VIEW: Final = View(
     },
     notes=(
         "Errors are distances from the distribution of people's answers; a copy of a model adds no vote, an "
-        "independent one adds one. More votes than models mean that their errors cancel out in part.",
-        "Distances are scored on items that had no part in choosing the panel.",
+        "independent one adds one. More votes than models means that their errors partly cancel out.",
+        "Distances are measured on items that were not used to choose the panel.",
         "A model has no vote where it is no closer to people than its own answers to other items would be.",
     ),
     says=(

@@ -239,13 +239,15 @@ class JoinedJudgments:
 
 def _check(options: Mapping[str, Any], by: Sequence[str]) -> None:
     if set(by) & set(APART):
-        raise InputError("a powered estimate pools people, so it is not grouped by rater or kind", remedy="change by")
+        raise InputError(
+            "a powered estimate pools people, so it cannot be grouped by rater or kind", remedy="change by"
+        )
     if options.get("ci") == "raters":
         raise InputError(
             "an interval over raters holds for these items, to which the model adds nothing", remedy="use ci both"
         )
     if options.get("per", "mean") != "mean":
-        raise InputError("a powered estimate is of a group, not of single items", remedy="leave per out")
+        raise InputError("a powered estimate describes a group, not single items", remedy="leave per out")
 
 
 def sampling(judged: Floats, others: Floats, number: int) -> tuple[dict[str, Any], str | None]:

@@ -106,7 +106,7 @@ def error_gaps(
     """
     keys, columns = names(match), known_traits(data, traits)
     if not columns:
-        raise InputError("nothing is known of the people", remedy="name columns of people with the option traits")
+        raise InputError("there are no traits of people", remedy="name columns of people with the option traits")
     kind = ["kind"] if (models is None or people is None) and has_column(data, "kind") else []
     scales = trait_scales(data)
     rows: list[dict[str, Any]] = []

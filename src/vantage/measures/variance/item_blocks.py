@@ -17,7 +17,7 @@ from vantage.errors import InputError
 from vantage.measures.ratings import Floats, Ints
 
 AWAY = 0.05
-"""Where a search starts again for an effect that ended at zero: there the deviance is level."""
+"""Where a search restarts for an effect that ended at zero, where the deviance is flat."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from vantage.measures.audits.cards import COLUMN, UNKNOWN, Card, cards
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
 from vantage.measures.counts import Counts
-from vantage.measures.intervals import OVER, Bootstrap, WeightedIntervalOptions, doubted
+from vantage.measures.intervals import OVER, Bootstrap, WeightedIntervalOptions, doubted, speaks_of_raters
 from vantage.measures.kernel import Statistic
 from vantage.measures.kinds import SEATS, are_seats
 from vantage.measures.parts import Part, check_level, counts, names, parts
@@ -40,6 +40,10 @@ from vantage.measures.variance.variances import (
 CONSTANT: Final = "the answers do not vary"
 ONCE: Final = "no rater answered twice, so that samples cannot be told from item × rater"
 FEW: Final = "fewer than three items have two answers"
+NORMAL_RATERS: Final = (
+    "raters' severities are taken for normal; if a few raters lie far out, 95 % intervals hold the value in some 85 % "
+    "of cases"
+)
 NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
 VIEW: Final = View(
     "Reliability of the mean of k raters",
@@ -110,7 +114,7 @@ def reliability(
     if up_to < 1 or samples < 1:
         raise InputError("up_to and samples must be at least 1", remedy="use for example up_to 10 and samples 1")
     if presentations and "rater" not in by_columns(by):
-        raise InputError("presentations are those of single raters", remedy="use by rater")
+        raise InputError("presentations are compared within raters", remedy="use by rater")
     how, sizes = Bootstrap(**resampling, over=OVER), range(1, up_to + 1)
     rows: list[dict[str, Any]] = []
     if how.weights is not None:
@@ -156,6 +160,8 @@ class VarianceStudy:
             held = design.presented and " × " in name and not name.startswith("item × ")
             if drawn is not None and draws is not None and not held:
                 row |= draws[1].stated(interval_of(drawn[:, n], float(share[n]), how.confidence))
+            if name == "rater" and speaks_of_raters(row.get("over")):
+                row["reason"] = NORMAL_RATERS
             yield doubted(row, design.factors[0].code, design.value) if name == "item" else row
 
     def means(self, how: Bootstrap, target: float, sizes: Sequence[int], samples: int) -> Iterator[dict[str, Any]]:
@@ -239,7 +245,7 @@ def designed(card: Card) -> VarianceDesign:
 
 def _problem(card: Card, design: VarianceDesign) -> str | None:
     if not card.outcome.ordered:
-        return "the scale is nominal, so a variance means nothing"
+        return "the scale is nominal, so answers have no variance"
     if not card.varied and card.raters is None and design.factors[0].levels == len(design.value):
         unknown = card.frame[COLUMN].null_count() == len(card.frame)
         return UNKNOWN if unknown else "every item was answered once, in one presentation"

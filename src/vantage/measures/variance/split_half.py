@@ -273,7 +273,6 @@ def _by_rater(
     ratings: Ratings, aggregate: Average, correlation: Correlation, splits: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """The correlation under each split of the raters, and the mean product of the halves' shares of the answers."""
-    halves = _rater_means if aggregate == "mean" else _rater_medians
     negligible = rounding_error(ratings.value)
     sizes = np.bincount(ratings.unit, minlength=ratings.units)
     correlations, products = [], []
@@ -281,7 +280,7 @@ def _by_rater(
     for begin in range(0, splits, step):
         rows = min(step, splits - begin)
         chosen = np.array([rng.permutation(ratings.coders) < ratings.coders // 2 for _ in range(rows)])
-        for first, second, who in zip(*halves(ratings, chosen), chosen, strict=True):
+        for first, second, who in zip(*_rater_halves(ratings, chosen, aggregate), chosen, strict=True):
             both = np.isfinite(first) & np.isfinite(second)
             a, b = first[None, both], second[None, both]
             if correlation == "spearman":
@@ -292,39 +291,26 @@ def _by_rater(
     return np.array(correlations), np.array(products)
 
 
-def _rater_means(ratings: Ratings, chosen: Bools) -> tuple[Floats, Floats]:
-    """Each unit's mean over the chosen raters and over the others, one row per choice; NaN for no answer."""
-    from scipy.sparse import coo_array
-
-    shape = (ratings.units, ratings.coders)
-    place = (ratings.unit, ratings.coder)
-    answers = coo_array((np.ones(len(ratings)), place), shape).tocsr()
-    values = coo_array((ratings.value, place), shape).tocsr()
-    means = []
-    for side in (chosen, ~chosen):
-        who = side.T.astype(np.float64)
-        count = (answers @ who).T
-        means.append(np.divide((values @ who).T, count, out=np.full(count.shape, np.nan), where=count > 0))
-    return means[0], means[1]
-
-
-def _rater_medians(ratings: Ratings, chosen: Bools) -> tuple[Floats, Floats]:
-    """The same with medians."""
+def _rater_halves(ratings: Ratings, chosen: Bools, aggregate: Average) -> tuple[Floats, Floats]:
+    """Each unit's score over the chosen raters and over the others, one row per choice; NaN for no answer."""
     order = np.lexsort((ratings.value, ratings.unit))
     rater, value = ratings.coder[order], ratings.value[order]
     size = np.bincount(ratings.unit, minlength=ratings.units)
     begin = np.cumsum(size) - size
-    medians = np.full((2, len(chosen), ratings.units), np.nan)
-    for half, side in zip(medians, (chosen, ~chosen), strict=True):
+    scores = np.full((2, len(chosen), ratings.units), np.nan)
+    for half, side in zip(scores, (chosen, ~chosen), strict=True):
         for out, who in zip(half, side, strict=True):
             taken = who[rater]
             count = np.add.reduceat(taken, begin, dtype=np.int64)
             some = count > 0
+            if aggregate == "mean":
+                out[some] = np.add.reduceat(value * taken, begin)[some] / count[some]
+                continue
             # What is taken keeps its order: the answers of one unit stay together, rising.
             rising = value[taken]
             start, count = (np.cumsum(count) - count)[some], count[some]
             out[some] = (rising[start + (count - 1) // 2] + rising[start + count // 2]) / 2
-    return medians[0], medians[1]
+    return scores[0], scores[1]
 
 
 def _ranks(scores: Any, points: Floats | None = None) -> Floats:

@@ -1,4 +1,4 @@
-"""The answers as a mean plus crossed random effects: their variances, and how far these may lie from their estimates.
+"""Components of the variance of answers with crossed random effects, and how uncertain they are.
 
 Variances are those of restricted maximum likelihood. Intervals come from pivots: a sum of squares over its expectation
 is χ² distributed, whatever the variances are. Drawing the χ² and solving for the variances gives values that fit the
@@ -47,7 +47,7 @@ MANY: Final = 20
 MANY_ANSWERS: Final = 200_000
 """With more answers than this the pivots are precise enough, and quicker than a likelihood."""
 FITS: Final = 64
-"""The variances of so many tables are kept, since a report asks for the same ones several times."""
+"""How many tables' variances are kept, since a report asks for the same ones several times."""
 _FITTED: Final[dict[bytes, Floats]] = {}
 NOTHING: Final = 1e-5
 """A share of the variance below this is none."""
@@ -140,7 +140,7 @@ class VarianceDesign:
         return len(sizes) == item.levels * rater.levels and int(sizes.min()) == int(sizes.max())
 
     def _likeliest(self) -> Floats:
-        """The variances of restricted maximum likelihood, none below zero; the same answers are fitted once."""
+        """The variances of restricted maximum likelihood, none below zero; the same answers are fitted only once."""
         digest = blake2b(self.value.tobytes(), digest_size=16)
         for factor in self.factors:
             digest.update(factor.code.tobytes())
@@ -167,7 +167,7 @@ class VarianceDesign:
             ratio = start[:-1] / max(start[-1], 1e-3 * start.max(), 1e-12)
             design = Crossed([factor.code for factor in self.factors])
             fitted = Gaussian(self.value, np.ones((len(self.value), 1)), design).fit(np.sqrt(ratio)).variances
-        # Close to zero the likelihood is level, so that a search ends anywhere.
+        # Close to zero the likelihood is flat, so a search can end anywhere.
         return np.asarray(np.where(fitted > NOTHING * fitted.sum(), fitted, 0.0))
 
 
