@@ -1,4 +1,4 @@
-"""A strict endpoint, written from the documentation of seven protocols: whatever it sends, no answer is invented.
+"""A strict endpoint, written from the documentation of eight protocols: whatever it sends, no answer is invented.
 
 Every documented finish reason and ten that nobody documents, 30 ways to write thinking into a reply, closed, unclosed
 and opened in the prompt, and replies in the asked form and out of it, drawn at random: 2,000 cases.
@@ -18,6 +18,7 @@ from vantage.instruments import Question
 from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion, Passing
 from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, one_each, read_message
+from vantage.raters.models.cohere import CohereModel
 from vantage.raters.models.dialects import DIALECTS, split_thinking
 from vantage.raters.models.evidence import ENDINGS, counts
 from vantage.raters.models.gemini import GeminiModel
@@ -87,6 +88,11 @@ def _gemini(text: str, reason: object) -> Completion:
     return GeminiModel._reply({"candidates": [candidate]})
 
 
+def _cohere(text: str, reason: object) -> Completion:
+    message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    return CohereModel.read(None, {"id": "c", "message": message, "finish_reason": reason})  # type: ignore[arg-type]
+
+
 def _bedrock(text: str, reason: object) -> Completion:
     pytest.importorskip("boto3")
     from vantage.raters.models.bedrock import BedrockModel
@@ -98,7 +104,8 @@ def _bedrock(text: str, reason: object) -> Completion:
 PROTOCOLS: dict[str, tuple[str, Callable[[str, object], Completion]]] = {
     "chat": ("chat", _chat),
     "mistral": ("chat", _chat),
-    "cohere": ("chat", _chat),
+    "cohere in chat": ("chat", _chat),
+    "cohere": ("cohere", _cohere),
     "responses": ("responses", _responses),
     "anthropic": ("anthropic", _anthropic),
     "gemini": ("gemini", _gemini),

@@ -25,10 +25,13 @@ ROOT = Path(__file__).resolve().parents[3]
 CLIENTS = pytest.mark.xdist_group("providers")  # which take seconds to import
 PROTOCOLS = [
     *("openai", "responses", "azure", "together"),
-    *(pytest.param(name, marks=CLIENTS) for name in ("anthropic", "gemini", "mistral")),
+    *(pytest.param(name, marks=CLIENTS) for name in ("anthropic", "gemini", "mistral", "bedrock")),
 ]
-FEWER = ["openai", *(pytest.param(name, marks=(CLIENTS, pytest.mark.slow)) for name in ("anthropic", "gemini"))]
-FEWER += [*(pytest.param(name, marks=pytest.mark.slow) for name in ("azure", "together")), PROTOCOLS[-1]]
+FEWER = [
+    "openai",
+    *(pytest.param(name, marks=(CLIENTS, pytest.mark.slow)) for name in ("anthropic", "gemini", "bedrock")),
+]
+FEWER += [*(pytest.param(name, marks=pytest.mark.slow) for name in ("azure", "together")), PROTOCOLS[-2]]
 BATCH = RunOptions(engine="batch")
 
 
@@ -247,7 +250,7 @@ def test_an_interrupted_run_leaves_its_batches_where_they_are(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", ["openai", *PROTOCOLS[-3:]])
+@pytest.mark.parametrize("protocol", ["openai", *PROTOCOLS[-4:]])
 def test_a_process_that_is_killed_between_submitting_and_collecting_doubles_nothing(
     provider: Provider, plan: MakePlan, tmp_path: Path, protocol: str
 ) -> None:

@@ -49,6 +49,7 @@ _KINDS: Final = {
     "anthropic": ("vantage.raters.models.anthropic", "AnthropicModel", "NAME"),
     "azure": ("vantage.raters.models.openai", "AzureModel", "DEPLOYMENT"),
     "bedrock": ("vantage.raters.models.bedrock", "BedrockModel", "NAME"),
+    "cohere": ("vantage.raters.models.cohere", "CohereModel", "NAME"),
     "embedded": ("vantage.raters.models.embedded", "EmbeddedModel", ""),
     "gguf": ("vantage.raters.models.gguf", "GGUFModel", "PATH"),
     "gemini": ("vantage.raters.models.gemini", "GeminiModel", "NAME"),

@@ -9,7 +9,7 @@ import openai
 
 from vantage.raters.models.base import Completion, Request, note_once
 from vantage.raters.models.chat_protocol import read_message
-from vantage.raters.models.remote import RemoteModel
+from vantage.raters.models.remote import SIZES, RemoteModel
 
 
 class AnthropicModel(RemoteModel):
@@ -20,7 +20,8 @@ class AnthropicModel(RemoteModel):
     """
 
     kind = "anthropic"
-    tells_probabilities = sizes = False
+    tells_probabilities = False
+    refused_keywords = SIZES
     hosted = "https://api.anthropic.com"
     path = "/v1/messages"
     usual_key = "ANTHROPIC_API_KEY"
