@@ -284,7 +284,7 @@ class GeminiBatches(BatchProtocol):
 
 
 class BedrockBatches(BatchProtocol):
-    """Bedrock's jobs of the kind Converse: files of requests and of results, both in S3. A job has 100 requests or more."""
+    """Bedrock's jobs of the kind Converse, with files of requests and results in S3; a job has at least 100 requests."""
 
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as it stands in the file: the model is named by the job."""
@@ -298,7 +298,10 @@ class BedrockBatches(BatchProtocol):
         wire.ask(lambda: wire.client.files.put_object(**file))
         source = {"s3InputFormat": "JSONL", "s3Uri": f"s3://{place}/{_file(token)}"}
         job = {
-            **{"jobName": f"vantage-{token}", "clientRequestToken": token, "roleArn": role, "modelId": model},
+            "jobName": f"vantage-{token}",
+            "clientRequestToken": token,
+            "roleArn": role,
+            "modelId": model,
             "modelInvocationType": "Converse",
             "inputDataConfig": {"s3InputDataConfig": source},
             "outputDataConfig": {"s3OutputDataConfig": {"s3Uri": f"s3://{place}/"}},
