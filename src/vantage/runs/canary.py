@@ -140,7 +140,6 @@ def _sittings(rater: ChatRater, store: RunStore) -> list[str]:
 
 
 def _answers(rows: pl.DataFrame, missing: int) -> pl.DataFrame | None:
-    """The answers of a sitting, unless some are missing."""
     if missing or (rows["status"].cast(pl.String) == "failed").any():
         return None
     return rows.select("item", answer=pl.coalesce(pl.col("value").cast(pl.String), pl.col("status").cast(pl.String)))

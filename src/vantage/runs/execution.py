@@ -185,8 +185,6 @@ def judgments(plan: RunPlan, store: RunStore, options: RunOptions | None = None)
 
 
 class _Work:
-    """A run under way: what its models share."""
-
     def __init__(
         self,
         store: RunStore,
@@ -285,7 +283,6 @@ class _Work:
                 raise share.error
 
     def _heed(self, shares: list[_Share]) -> None:
-        """Does what the run was asked for since the last look."""
         if control := self.listener.news():
             self.budget.limit = self.options.max_cost if control.max_cost is None else control.max_cost
             for share in shares:
@@ -326,7 +323,6 @@ class _Share:
             self.model.opened()
 
     def start(self) -> None:
-        """Sends what is open, in a thread of its own."""
         if not self.done.is_set():
             threading.Thread(target=self._work, name="engine", daemon=True).start()
 
@@ -447,7 +443,6 @@ class _Model:
 
 
 def _by_model(parts: Sequence[PlanPart]) -> Iterator[list[PlanPart]]:
-    """The parts of a plan, those with the same model together."""
     groups: dict[Any, list[PlanPart]] = {}
     for part in parts:
         rater = part.rater

@@ -197,7 +197,6 @@ class Job:
             self._changed.wait_for(lambda: self._unstored == 0)
 
     def _durable(self, batch: Sequence[FinishedCall], error: StoreError | None) -> None:
-        """A group of calls was stored, or could not be."""
         try:
             if error is not None:
                 self.error = error

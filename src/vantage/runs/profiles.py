@@ -156,5 +156,4 @@ def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | 
 
 
 def _name(rater: ChatRater) -> str:
-    """What a model and its endpoint are known by."""
     return json.dumps(identity(rater), sort_keys=True, default=str)

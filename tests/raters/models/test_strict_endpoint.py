@@ -16,8 +16,9 @@ import pytest
 
 from vantage.instruments import Question
 from vantage.raters.conversation import read_reply
+from vantage.raters.models.anthropic import AnthropicModel
 from vantage.raters.models.base import Completion, Passing
-from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, one_each, read_message
+from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, one_each
 from vantage.raters.models.cohere import CohereModel
 from vantage.raters.models.dialects import DIALECTS, split_thinking
 from vantage.raters.models.evidence import ENDINGS, counts
@@ -80,7 +81,8 @@ def _responses(text: str, reason: object) -> Completion:
 
 
 def _anthropic(text: str, reason: object) -> Completion:
-    return read_message({"id": "m", "model": "m", "content": [{"type": "text", "text": text}], "stop_reason": reason})
+    body = {"id": "m", "model": "m", "content": [{"type": "text", "text": text}], "stop_reason": reason}
+    return AnthropicModel.read(None, body)  # type: ignore[arg-type]
 
 
 def _gemini(text: str, reason: object) -> Completion:

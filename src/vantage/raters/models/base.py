@@ -199,6 +199,15 @@ def too_long(tokens: int, window: int | None) -> str:
     return f"The prompt has {tokens} tokens and the model's window {window}; shorten it or set a larger window."
 
 
+def brief(error: object) -> str:
+    r"""What an error of another package says, in one line.
+
+    >>> brief(ValueError("no such\n   file."))
+    'no such file'
+    """
+    return " ".join(str(error).split())[:160].rstrip(".")
+
+
 def require(module: str, extra: str) -> Any:
     """The module of an optional package; where it is missing, a sentence says how to install it.
 

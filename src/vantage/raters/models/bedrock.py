@@ -60,7 +60,6 @@ class BedrockModel(RemoteModel):
         return self._service("bedrock-runtime")
 
     def _service(self, name: str) -> Any:
-        """A client of one of Amazon's services."""
         settings = config_.Config(
             read_timeout=self._timeout,
             retries={"total_max_attempts": 1},

@@ -183,7 +183,6 @@ class GGUFModel(LocalModel):
         return str(self._ask("/apply-template", {"messages": turns(messages)})["prompt"])
 
     def _following(self, prompt: list[int], tokens: Sequence[int]) -> dict[int, float]:
-        """The log-probabilities of some tokens behind a prompt."""
         known = self._next(prompt, _LIKELY, self._anchor)
         for token in tokens:
             if token not in known:

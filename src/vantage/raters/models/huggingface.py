@@ -18,6 +18,7 @@ from vantage.raters.models.base import (
     Request,
     Sampling,
     Unopened,
+    brief,
     never,
     note_once,
     plain_prompt,
@@ -71,9 +72,8 @@ class HuggingFaceModel(LocalModel):
             )
             self._net = self._net.to(self._device).eval()
         except _UNLOADABLE as error:
-            reason = " ".join(str(error).split())[:200].rstrip(".")
             raise ModelError(
-                f"hf:{model} cannot be loaded ({reason}); name a folder with a model or one that the hub has."
+                f"hf:{model} cannot be loaded ({brief(error)}); name a folder with a model or one that the hub has."
             ) from None
         if self._device.startswith("cuda"):
             in_one_pass(self._net)
@@ -282,7 +282,6 @@ def _ends(token: int | Sequence[int] | None) -> frozenset[int]:
 
 
 def _without_system(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """The same chat with the system message at the head of the first question."""
     system = "\n\n".join(turn["content"] for turn in turns if turn["role"] == "system")
     rest = [dict(turn) for turn in turns if turn["role"] != "system"]
     if rest:
@@ -359,8 +358,7 @@ class HubTokens(Unopened):
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(model, **source)
             config = transformers.AutoConfig.from_pretrained(model, **source).get_text_config()
         except _UNLOADABLE as error:
-            reason = " ".join(str(error).split())[:200].rstrip(".")
-            raise ModelError(f"The tokenizer of hf:{model} cannot be loaded ({reason}).") from None
+            raise ModelError(f"The tokenizer of hf:{model} cannot be loaded ({brief(error)}).") from None
         self.window = window or getattr(config, "max_position_embeddings", None)
 
     def count_tokens(self, text: str) -> int:

@@ -175,7 +175,8 @@ class RemoteModel(ABC):
 
     def shape(self, request: Request) -> Mapping[str, Any] | None:
         """The JSON Schema of the reply, in keywords that the provider takes."""
-        return _without(request.schema, self.refused_keywords)
+        schema: Mapping[str, Any] | None = _without(request.schema, self.refused_keywords)
+        return schema
 
     def _sent(self, body: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A body with the user's parameters, those of `own` in their place, and without what the endpoint rejects."""
@@ -202,7 +203,6 @@ class RemoteModel(ABC):
         return error.fault if isinstance(error, ToldError) else of_client(error)
 
     async def _close_client(self) -> None:
-        """Closes the client's connections."""
         await self._client.close()
 
     @property

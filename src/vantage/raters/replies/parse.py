@@ -136,7 +136,6 @@ class Parser:
         return unparsed("not-the-form")
 
     def _alone(self, text: str, cut: bool) -> ParsedReply | None:
-        """The option alone."""
         reading = read_all(text, self.scale)
         if reading is None or (cut and self._may_go_on(text)):
             return None

@@ -155,7 +155,6 @@ class TrainedRater:
         return pl.concat(self._judgments(instances, q, predicted[q.id], condition) for q in asked)
 
     def _judgments(self, instances: Instances, asked: Question, said: PredictedAnswers, condition: str) -> pl.DataFrame:
-        """Predictions as rows of the judgments table, with what is behind them."""
         count = len(instances)
         columns = {
             "item": [instances.items[row] for row in instances.text],

@@ -164,8 +164,6 @@ _Pending: TypeAlias = tuple[KeyedCall, int, bytes]
 
 
 class _Batches:
-    """The batches of one run at one provider."""
-
     def __init__(self, model: RemoteModel, job: Job) -> None:
         self.model, self.job = model, job
         self.host = urlsplit(model.url).netloc
@@ -199,7 +197,6 @@ class _Batches:
             self.job.settle()
 
     def end(self) -> None:
-        """Says what stays at the provider."""
         self.wire.close()
         if self.submitted:
             self.job.tally.notes.append(f"{self.submitted:,} requests were submitted in batches, at half the price.")
@@ -242,7 +239,6 @@ class _Batches:
             self._submit(pending)
 
     def _body(self, call: KeyedCall) -> dict[str, Any]:
-        """What a single request would send."""
         if call.ask.options and not self.model.tells_probabilities:
             raise ModelError(self.model.no_probabilities)
         return self.model.body(call.ask.request, call.ask.options)
@@ -289,7 +285,6 @@ class _Batches:
         raise ModelError(f"A batch could not be submitted: {lost}")
 
     def _ask_after(self, batch: Batch) -> None:
-        """Collects a batch that has ended."""
         standing = self.protocol.standing(self.wire, batch.name)
         if standing.state == "running":
             return

@@ -96,7 +96,6 @@ class OpenAIBatches(BatchProtocol):
 
 
 def _file(token: str) -> str:
-    """The name of the file of a batch."""
     return f"vantage-{token}.jsonl"
 
 
@@ -284,7 +283,7 @@ class GeminiBatches(BatchProtocol):
 
 
 class BedrockBatches(BatchProtocol):
-    """Bedrock's jobs of the kind Converse, with files of requests and results in S3; a job has at least 100 requests."""
+    """Bedrock's Converse jobs, whose requests and results are files in S3; a job has at least 100 requests."""
 
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as it stands in the file: the model is named by the job."""

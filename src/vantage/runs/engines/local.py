@@ -168,8 +168,6 @@ class LocalEngine:
 
 
 class _Remotely:
-    """Many requests under way to one endpoint."""
-
     def __init__(self, model: Remote, job: Job) -> None:
         self.model, self.job = model, job
         self.own: int = getattr(model, "concurrency", CONCURRENCY)
@@ -215,7 +213,6 @@ class _Remotely:
         self.tokens.allow(options.tokens_per_minute)
 
     async def _send_on(self) -> None:
-        """Sends one request after the other."""
         while not self.job.stopping.is_set():
             await self.limiter.enter()
             try:
@@ -264,7 +261,6 @@ class _Remotely:
             await self._send([call])
 
     async def _spend(self, call: KeyedCall) -> None:
-        """Waits for the request's share of the minute."""
         await self.requests.spend(1)
         if self.job.options.tokens_per_minute is not None:
             await self.tokens.spend(sum(estimate_tokens(m.content) for m in call.ask.request.messages))
@@ -311,7 +307,6 @@ class _Remotely:
         return completions, "", False
 
     async def _reachable(self) -> bool:
-        """Whether anybody listens at the endpoint."""
         parts = urlsplit(str(getattr(self.model, "url", "")))
         try:
             async with asyncio.timeout(REACH):
