@@ -237,7 +237,7 @@ def test_a_wait_of_hours_is_respected_and_costs_no_try(
     outcome = run(plan(1), store, RunOptions(tries=1, deadline=5))
     assert outcome.complete
     assert slept.count(7200.0) == 3
-    assert "asks to wait 2.0 h" in " ".join(outcome.tally.notes)
+    assert "waiting for the 2.0 h that it asks for" in " ".join(outcome.tally.notes)
 
 
 def test_a_fallback_is_another_rater_and_never_silent(store: RunStore, endpoint: Endpoint) -> None:
@@ -300,7 +300,7 @@ def test_an_outage_is_waited_out_and_the_run_goes_on_by_itself(
     endpoint.reply = reply
     outcome = run(plan(30), store, RunOptions(tries=2, concurrency=4))
     assert (outcome.complete, outcome.tally.failed, outcome.tally.sent) == (True, 0, 30)
-    assert "outages are waited out" in " ".join(outcome.tally.notes)
+    assert "waiting for up to a day" in " ".join(outcome.tally.notes)
     # What has never answered is no outage but a wrong address.
     count = 11
     assert run(plan(31), store, RunOptions(tries=2)).tally.failed == 1

@@ -37,12 +37,12 @@ LATENCY: Final = 0.6
 SPEED: Final = 60.0
 """Tokens that a hosted model writes in a second, typically."""
 ASSUMED: Final[dict[Step, str]] = {
-    "relevance": "Every item is counted as relevant to every selective persona: the most calls there can be.",
-    "why": "The reason is counted as asked for after every answer.",
+    "relevance": "Every item is assumed relevant to every selective persona, which gives the largest number of calls.",
+    "why": "A reason is assumed to be asked for after every answer.",
 }
-SHARED: Final = "What two raters are asked in the same words is sent once, and counted for the first of them."
-STORED: Final = "Replies that the store holds are not asked for again and not counted."
-CLARIFYING: Final = "Requests that ask which answer an unreadable reply gives are not counted."
+SHARED: Final = "Identical requests of two raters are sent once and counted for the first of them."
+STORED: Final = "Replies that are in the store already are neither sent nor counted."
+CLARIFYING: Final = "Requests to clarify unreadable replies are not counted."
 TOKENS: Final = "Tokens are estimated from the length of the prompts and typical lengths of replies."
 TIMED: Final = (
     f"The time of hosted models assumes {LATENCY:g} seconds for each call and {SPEED:g} tokens a second, at the "
@@ -52,7 +52,7 @@ UNKNOWN: Final = (
     "Nothing is known of {model} yet: tokens of replies, cost and time are the least there can be. If it thinks before "
     "it answers, they are many times as much; vantage models probe {model} with --store finds out."
 )
-UNTIMED: Final = "How long models take that run on this machine is not known before they have run."
+UNTIMED: Final = "The speed of models on this machine is not known before they have run."
 
 
 @dataclass(slots=True)
@@ -199,7 +199,7 @@ class Forecast:
         usage = self._usage(rater)
         usual = usage.by_step.get((rater.style_name, ask.step))
         if usual is not None:
-            self._assume("Replies are taken to be as long as those that the store has of the same model and style.")
+            self._assume("Replies are assumed to be as long as stored ones of the same model and style.")
             return min(usual, ask.request.sampling.max_tokens)
         written = float(FOLLOWING[ask.step]) if ask.step in FOLLOWING else rater.reply_tokens(questions)
         one = usage.reasoned if written >= REASON_TOKENS * len(questions) else usage.plain

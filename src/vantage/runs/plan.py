@@ -1,4 +1,4 @@
-"""What a run will ask: raters, items and an instrument, as a stream that is never held in memory."""
+"""What a run will ask: raters, items and an instrument, streamed and never held in memory."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def test_an_interrupted_run_leaves_its_batches_where_they_are(
     interrupted: list[bool] = []
     outcome = run(plan(5), store, BATCH, progress=interrupt)
     assert outcome.interrupted
-    assert any("the same command collects them" in note for note in outcome.tally.notes)
+    assert any("run the same command again to collect them" in note for note in outcome.tally.notes)
     provider.polls = 1
     assert run(plan(5), store, BATCH).complete
     assert len(provider.batches) == 1

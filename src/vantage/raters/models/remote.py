@@ -158,7 +158,7 @@ class RemoteModel(ABC):
 
     @property
     def url(self) -> str:
-        """Where the endpoint is, as it may be shown."""
+        """Where the endpoint is, as it can be shown."""
         return f"{urlsplit(self._url).scheme}://{self._host}"
 
     @property
@@ -396,7 +396,7 @@ def is_secret(key: str) -> bool:
 
 
 def shown_host(url: str) -> str:
-    """The endpoint as it may be shown: without a user, a password or a query."""
+    """The endpoint as it can be shown: without a user, a password or a query."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ModelError("The base URL is not one; write it as http://localhost:8000/v1.")

@@ -61,7 +61,7 @@ class State:
     done: bool = False
 
     def note(self, score: float, patience: int, epochs: int) -> bool:
-        """Takes in the score of an epoch; says whether it is the best one so far."""
+        """Records the score of an epoch; returns whether it is the best so far."""
         self.epoch += 1
         self.history.append(score)
         better = score > self.best
@@ -123,7 +123,7 @@ def restore_optimizer(optimizer: Any, tensors: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What came of a member: its parameters, its outputs for the held-out part and the score of every epoch."""
+    """A trained member: its parameters, its outputs for the held-out part and the score of every epoch."""
 
     tensors: dict[str, Any]
     held: Floats

@@ -261,9 +261,7 @@ class Tokens:
         """How many texts were cut, if any."""
         if not self.cut:
             return None
-        return (
-            f"{self.cut:,} of {len(self):,} texts are longer than {self.longest} tokens; what is beyond was not read."
-        )
+        return f"{self.cut:,} of {len(self):,} texts are longer than {self.longest} tokens; the rest was not read."
 
     def batch(self, rows: Sequence[int] | NDArray[np.intp], device: str, *, like: int = 1) -> dict[str, Any]:
         """Some of the texts side by side, padded to the longest, or to the next multiple of `like` tokens."""

@@ -344,7 +344,7 @@ def _views(
             progress(min(start + PART, len(rows)), len(rows))
     if cut:
         read = getattr(getattr(model, "model", model), "longest", settings.longest)
-        note = f"{cut:,} of {len(rows):,} texts are longer than {read} tokens; what is beyond was not read."
+        note = f"{cut:,} of {len(rows):,} texts are longer than {read} tokens; the rest was not read."
         note_once(notes, note)
     views = np.concatenate(blocks)
     ordered = np.empty_like(views)

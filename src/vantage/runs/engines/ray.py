@@ -202,8 +202,8 @@ class RayEngine:
                 crew.work()
             except (ray.exceptions.RaySystemError, ray.exceptions.GetTimeoutError, ConnectionError) as error:
                 raise ModelError(
-                    f"The Ray cluster was lost ({brief(error)}). Every reply so far is stored: start the cluster and run "
-                    "the same command again."
+                    f"The Ray cluster was lost ({brief(error)}). Every reply so far is stored: start the cluster and "
+                    "run the same command again."
                 ) from None
             finally:
                 crew.end()
