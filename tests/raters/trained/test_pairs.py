@@ -113,7 +113,7 @@ def test_majorities_fall_back_step_by_step_and_say_so() -> None:
     parts = parted()
     text = fit(parts, kind="text-majority")
     assert text.judge()["value"].n_unique() == 1
-    assert text.notes[-1].startswith(f"{len(parts.test)} of {len(parts.test)} pairs are on texts that nobody judged")
+    assert text.notes[-1].startswith(f"{len(parts.test)} of {len(parts.test)} pairs are about texts that nobody judged")
     extended = fit(parted(extended=True), kind="text-majority")
     assert extended.judge()["value"].n_unique() == 2
     user = fit(parts, kind="user-majority")
