@@ -41,7 +41,7 @@ def test_a_batch_is_submitted_and_collected_by_the_same_command(
     assert rate(monkeypatch, folder, *words, "--batch-wait", "0") == 1
     told = capsys.readouterr()
     assert "3 requests are in batches" in told.err
-    assert "the same command collects them" in told.out
+    assert "run the same command again to collect them" in told.out
     assert rate(monkeypatch, folder, *words, "--json") == 0
     summary = json.loads(capsys.readouterr().out)["summary"]
     assert (summary["sent"], summary["missing"]) == (3, 0)

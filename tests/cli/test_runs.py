@@ -106,7 +106,7 @@ def test_the_cost_of_a_run_is_limited(
     more = ("--prices", prices, "--max-tokens", 2, "--max-cost", 3.5, "--concurrency", 1)
     done = vantage(*words, *more)
     assert done.code == 1
-    assert "over the limit of 3.5" in done.err
+    assert "exceed the limit of 3.5" in done.err
     assert len(endpoint.requests) == 2
     assert Corpus.read(demo).judgments.filter(rater="openai:tester+zero-shot").height == 2
     assert "needs the price" in vantage(*words, "--max-cost", 1).err

@@ -53,22 +53,22 @@ def test_a_model_that_changes_is_told_from_one_that_does_not(store: RunStore, mo
 
     def notes(items: int) -> list[str]:
         outcome = run(rating(model, items), store, OPTIONS)
-        caveats = [note for note in outcome.judged[0].notes if "fixed prompts" in note]
-        return caveats or [note for note in outcome.tally.notes if "fixed prompts" in note]
+        caveats = [note for note in outcome.judged[0].notes if "canary prompts" in note]
+        return caveats or [note for note in outcome.tally.notes if "canary prompts" in note]
 
-    assert notes(1) == ["here has answered 8 fixed prompts; the next sitting is compared with this."]
+    assert notes(1) == ["here answered the 8 canary prompts; the next sitting will be compared with these answers."]
     assert totals(ledger(store))["calls"] == model.asked == PROMPTS + 1
     (same,) = notes(2)
-    assert same.startswith("here still answers the fixed prompts of the canary as on 2026-11-01: ")
+    assert same.startswith("here still answers the canary prompts as on 2026-11-01: ")
     model.shift = 2
     first, last = notes(3)
-    assert first.startswith("here no longer answers the fixed prompts of the canary as on 2026-11-01: ")
+    assert first.startswith("here no longer answers the canary prompts as on 2026-11-01: ")
     assert "as on 2026-11-02" in last
     assert "chance alone" in first
     assert "p = 0.0005" in first
     assert model.asked == 3 * PROMPTS + 3
     model.gone = True
-    assert notes(4) == ["here did not answer all fixed prompts of the canary; nothing is compared."]
+    assert notes(4) == ["here did not answer all canary prompts, so nothing was compared."]
 
 
 def test_what_is_started_within_an_hour_belongs_to_one_sitting(store: RunStore) -> None:

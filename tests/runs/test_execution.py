@@ -132,7 +132,7 @@ def test_costs_stay_within_the_limit(endpoint: Endpoint, plan: MakePlan, store: 
     options = RunOptions(max_cost=30.5, prices=prices, concurrency=4, clarify=False)  # type: ignore[arg-type]
     endpoint.reply = lambda body: Answer("2 2 2", wait=0.01)
     outcome = run(plan(40, max_tokens=5), store, options)
-    assert "over the limit of 30.5" in outcome.tally.ended
+    assert "exceed the limit of 30.5" in outcome.tally.ended
     assert outcome.tally.cost is not None
     # A reply may have five tokens and has three, so there is room for nine calls and not for a tenth.
     assert outcome.tally.cost == 3 * outcome.tally.sent == 27

@@ -174,7 +174,7 @@ def test_a_fallback_on_the_account_that_is_at_fault_is_not_asked(
     plan = accounts(endpoint, 20, monkeypatch, a="ONE_KEY")
     outcome = run(plan, store, RunOptions(concurrency=1, fallbacks=("openai:b",)))
     assert {body["model"] for body in endpoint.requests} == {"a"}
-    assert "openai:b is used on the same account" in " ".join(outcome.judged[0].notes)
+    assert "openai:b uses the same account" in " ".join(outcome.judged[0].notes)
 
 
 @pytest.mark.parametrize(("status", "code"), [(402, None), (403, None), (429, "insufficient_quota")])
@@ -193,7 +193,7 @@ def test_all_models_share_one_budget(store: RunStore, endpoint: Endpoint) -> Non
     outcome = run(fleet(endpoint, 100, "a", "b"), store, RunOptions(max_cost=0.5, prices=prices))
     spent = totals(ledger(store, outcome.run))["cost"]
     assert 0 < spent <= 0.5
-    assert "over the limit of 0.5" in outcome.tally.ended
+    assert "exceed the limit of 0.5" in outcome.tally.ended
 
 
 def test_what_one_model_has_put_aside_does_not_end_the_run_for_another(store: RunStore, endpoint: Endpoint) -> None:
@@ -209,7 +209,7 @@ def test_a_budget_for_the_store_counts_what_other_runs_have_spent(store: RunStor
     run(fleet(endpoint, 8, "a"), store, RunOptions(prices=prices))
     spent = totals(ledger(store))["cost"]
     second = run(fleet(endpoint, 40, "b"), store, RunOptions(max_cost=2 * spent, budget="store", prices=prices))
-    assert f"over the limit of {2 * spent:g}" in second.tally.ended
+    assert f"exceed the limit of {2 * spent:g}" in second.tally.ended
     assert 0 < second.tally.sent <= 8
     assert totals(ledger(store))["cost"] <= 2 * spent
     # A limit for the run alone does not count the first one.
@@ -237,7 +237,7 @@ def test_a_wait_of_hours_is_respected_and_costs_no_try(
     outcome = run(plan(1), store, RunOptions(tries=1, deadline=5))
     assert outcome.complete
     assert slept.count(7200.0) == 3
-    assert "asks to wait 2.0 h" in " ".join(outcome.tally.notes)
+    assert "waiting for the 2.0 h that it asks for" in " ".join(outcome.tally.notes)
 
 
 def test_a_fallback_is_another_rater_and_never_silent(store: RunStore, endpoint: Endpoint) -> None:
@@ -300,7 +300,7 @@ def test_an_outage_is_waited_out_and_the_run_goes_on_by_itself(
     endpoint.reply = reply
     outcome = run(plan(30), store, RunOptions(tries=2, concurrency=4))
     assert (outcome.complete, outcome.tally.failed, outcome.tally.sent) == (True, 0, 30)
-    assert "outages are waited out" in " ".join(outcome.tally.notes)
+    assert "waiting for up to a day" in " ".join(outcome.tally.notes)
     # What has never answered is no outage but a wrong address.
     count = 11
     assert run(plan(31), store, RunOptions(tries=2)).tally.failed == 1
@@ -391,7 +391,7 @@ def test_a_live_run_is_paused_tuned_and_resumed_from_another_process(
     thread.join()
     assert (results[0].complete, results[0].tally.sent) == (True, 150)
     assert endpoint.busiest > 6
-    assert "price is not known" in " ".join(results[0].tally.notes)
+    assert "a model of unknown price" in " ".join(results[0].tally.notes)
     over = CliRunner().invoke(app, ["runs", "pause", path, "1"])
     assert over.exit_code != 0
     assert "run 1 is not in progress (complete)" in str(over.exception)
@@ -405,7 +405,7 @@ def test_tuning_can_end_a_run_at_a_lower_cost(plan: MakePlan, store: RunStore, e
     with RunStore(store.path) as other:
         control.ask(other, 1, max_cost=1e-9)
     thread.join()
-    assert "over the limit of 1e-09" in results[0].tally.ended
+    assert "exceed the limit of 1e-09" in results[0].tally.ended
     assert results[0].tally.sent < 150
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import ChatRater, Instrument, demo_corpus
+from vantage.cli.progress import shown
 from vantage.raters import Personas
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.raters.models.probe import ModelProfile, probe
@@ -136,6 +137,18 @@ def test_what_was_assumed_is_told() -> None:
     assert (found.assumptions, found.notes, found.total.calls) == ([], [], 0)
 
 
+def test_of_an_unknown_model_numbers_are_the_least_there_can_be() -> None:
+    unknown, here = forecast(ChatRater("openai:x"), RunOptions(prices=PRICES)), forecast(ChatRater("embedded"))
+    assert (unknown.total.at_least, here.total.at_least) == (True, False)
+    assert shown(unknown.total)["completion_tokens"] == f"at least {unknown.total.completion_tokens:,}"
+    assert str(shown(unknown.total)["cost"]).startswith("at least 0.")
+    assert (unknown.total + here.total).at_least
+    unpriced = forecast(ChatRater("openai:x")).total
+    assert (unpriced.cost, shown(unpriced)["cost"]) == (None, "not known")
+    # Scoring writes nothing, so that nothing is unknown.
+    assert not forecast(ChatRater("openai:x", "scoring"), questions=["trust"]).total.at_least
+
+
 def test_raters_of_a_model_and_style_are_added_up() -> None:
     found = Forecast()
     people = Personas.load("pool")[:3]
@@ -171,11 +184,13 @@ def test_an_estimate_of_a_thinking_model_is_near_what_it_costs(
     # Nothing is known yet; then its profile; then calls in another style; then calls of its own.
     blind = Forecast(options, store)
     blind.add(plan(6, style, max_tokens=4096))
+    assert blind.total.at_least
     model = rater.open()
     keep(store, rater, probe(model))
     model.close()
     probed = Forecast(options, store)
     probed.add(plan(6, style, max_tokens=4096))
+    assert not probed.total.at_least
     assert any("thinks for about" in note for note in probed.assumptions)
     outcome = run(plan(6, style, max_tokens=4096), store, options)
     assert probed.total.cost == pytest.approx(outcome.tally.cost, rel=0.25)

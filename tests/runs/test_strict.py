@@ -23,9 +23,9 @@ from vantage.runs.export import calls
 from .conftest import corpus
 
 COHERE = replace(DIALECTS[0], name="openai:command")
-"""Cohere's models, in the protocol that most servers speak and with Cohere's own words for how a reply ends."""
+"""Cohere's models in the protocol that most servers speak, with Cohere's own words for how a reply ends."""
 SERVED = [one for one in DIALECTS if not one.name.startswith(("openrouter", "azure"))] + [COHERE]
-PROTOCOLS = {"anthropic": "anthropic", "gemini": "gemini", "bedrock": "bedrock"}
+PROTOCOLS = {name: name for name in ("anthropic", "gemini", "bedrock", "cohere")}
 
 pytestmark = [
     pytest.mark.slow,  # the clients of all providers take seconds to import
@@ -50,6 +50,8 @@ def ended(dialect: Dialect, text: str, reason: object) -> Answer:
         body |= {"status": status or None, "incomplete_details": {"reason": why} if why else None}
     elif protocol == "gemini":
         body["candidates"][0]["finishReason"] = reason
+    elif protocol == "cohere":
+        body["finish_reason"] = reason
     else:
         body["stop_reason" if protocol == "anthropic" else "stopReason"] = reason
     return Answer(raw=json.dumps(body))

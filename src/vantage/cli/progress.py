@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from vantage.cli.output import VerbResult, printable
+from vantage.cli.output import VerbResult, printable, show
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -28,11 +28,15 @@ PRICES: Final = "Pass prices with --prices FILE, with lines such as  openai:NAME
 
 def shown(one: Estimate) -> dict[str, Any]:
     """An estimate as the end of a row."""
-    return {
+    row: dict[str, Any] = {
         **{name: getattr(one, name) for name in COUNTS},
         "cost": UNKNOWN if one.cost is None else one.cost,
         "time": UNKNOWN if one.seconds is None else duration(one.seconds),
     }
+    if one.at_least:
+        least = {name: row[name] for name in ("completion_tokens", "cost", "time") if row[name] != UNKNOWN}
+        row |= {name: f"at least {show(number)}" for name, number in least.items()}
+    return row
 
 
 def estimated(rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> list[Any]:

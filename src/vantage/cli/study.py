@@ -139,7 +139,7 @@ def _preview(made: Preview) -> VerbResult:
 
 
 def _numbers(one: Estimate) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in (*COUNTS, "cost", "seconds")}
+    return {name: getattr(one, name) for name in (*COUNTS, "cost", "seconds", "at_least")}
 
 
 def _list() -> VerbResult:

@@ -114,7 +114,6 @@ def _anchored(scale: Scale) -> list[str]:
 
 
 def _said(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
-    """The answers that are listed one by one."""
     every = choices(scale, letters=letters)
     return tuple(c for c in every if c.value is None) if _spanned(scale, letters) else every
 
@@ -209,7 +208,6 @@ def _one_of(scale: Scale) -> dict[str, Any]:
 
 
 def _json_word(choice: AnswerChoice) -> str | int | float:
-    """Codes are numbers in JSON, labels and opt-outs are text."""
     if choice.value is None or choice.word != show_code(choice.value):
         return choice.word
     return int(choice.value) if choice.value.is_integer() else choice.value

@@ -376,13 +376,11 @@ def _parted(completion: Completion) -> tuple[str, str]:
 
 
 def _named(question: Question) -> str:
-    """How a prompt calls the options of a question."""
     scale = question.scale
     return "text" if scale.text else scale.called or ("words" if scale.named else "numbers")
 
 
 def _options(question: Question, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
-    """The answers over which there is a distribution."""
     options = choices(question.scale, letters=letters)
     if not choices(question.scale):
         raise InputError(f"question '{question.id}' has no options to compare", remedy="use a style that reads replies")

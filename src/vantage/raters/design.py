@@ -229,7 +229,6 @@ def _imbalance(column: Array, before: NDArray[np.float64]) -> float:
 
 
 def _marked(column: Array) -> NDArray[np.float64]:
-    """One column of ones and zeros for each level."""
     return np.asarray(column[:, None] == np.arange(int(column.max()) + 1), dtype=np.float64)
 
 
@@ -253,7 +252,6 @@ def _levels(
 
 
 def _check(every: Mapping[str, Sequence[str]], questions: Sequence[Question], style: Style, samples: int) -> None:
-    """Refuses levels that do not go together."""
     for way, words in product(every.get("direction", ("",)), every.get("wording", ("",))):
         for question in questions:
             Presentation(direction=way, wording=words).shown(question)

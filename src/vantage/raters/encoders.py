@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from vantage.errors import nearest
-from vantage.raters.models.base import ModelError, require
+from vantage.raters.models.base import ModelError, brief, require
 from vantage.raters.shots import Encode, Vectors, tfidf
 
 BATCH: Final = 32
@@ -51,9 +51,8 @@ class HuggingFaceEncoder:
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(model, trust_remote_code=False)
             self._net = transformers.AutoModel.from_pretrained(model, trust_remote_code=False).eval()
         except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
-            reason = " ".join(str(error).split())[:200].rstrip(".")
             raise ModelError(
-                f"The encoder '{model}' cannot be loaded ({reason}); name a folder or a hub name."
+                f"The encoder '{model}' cannot be loaded ({brief(error)}); name a folder or a hub name."
             ) from None
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token

@@ -237,7 +237,6 @@ def _note_repeated_ids(document: Document) -> None:
 
 
 def _enumerate(words: Sequence[str]) -> str:
-    """Words as in a sentence: a, b and c."""
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 

@@ -123,7 +123,6 @@ class Prompter:
         return Request((*asked.messages, *turns), asked.sampling, schema, tag=asked.tag)
 
     def _jointly(self, questions: Sequence[Question]) -> bool:
-        """Whether several questions are answered in one object."""
         return self.style.together or len(put(questions)) > 1
 
     def _explains(self, questions: Sequence[Question]) -> bool:
@@ -287,7 +286,6 @@ class Prompter:
         return {"reason": reason, "answer": answer}
 
     def _shown(self, question: Question, shot: Shot) -> str | list[str]:
-        """The answer of a worked example as it is written: a list where several options may apply."""
         if not isinstance(question, MultipleChoice):
             return _written(question.scale, shot.answers[question.id], letters=self.letters(question))
         declined = shot.answers[next(question.parts()).id]
@@ -341,7 +339,6 @@ class Prompter:
 
 
 def _allowed(question: Question, *, as_list: bool) -> str:
-    """The answers in half a sentence."""
     if isinstance(question, MultipleChoice):
         return words_several(question, as_list=as_list)
     if question.shares:
@@ -353,7 +350,6 @@ def _allowed(question: Question, *, as_list: bool) -> str:
 
 
 def _written(scale: Scale, answer: float | str, *, letters: bool = False) -> str:
-    """An answer as the word that stands for it."""
     for choice in choices(scale, letters=letters):
         if choice.status == answer or (choice.value is not None and choice.value == answer):
             return choice.word
@@ -371,7 +367,6 @@ def _json(word: str | list[str]) -> str | list[str] | int | float:
 
 
 def _turns(content: Any) -> str:
-    """A conversation as a script, one turn a line."""
     if isinstance(content, str):
         return content.strip()
     return "\n".join(f"{turn['speaker']}: {turn['text']}" for turn in content)

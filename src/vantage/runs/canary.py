@@ -84,19 +84,19 @@ def checked(rater: ChatRater, store: RunStore, ask: Asked, read: Asked) -> tuple
         now = times.pop()
     today = _answers(*ask(sitting_plan(rater, now)))
     if today is None:
-        return [], [f"{rater.model_name} did not answer all fixed prompts of the canary; nothing is compared."]
+        return [], [f"{rater.model_name} did not answer all canary prompts, so nothing was compared."]
     compared = list(dict.fromkeys([times[0], times[-1]])) if times else []
     read_then = [(when, _answers(*read(sitting_plan(rater, when)))) for when in compared]
     earlier = [(when, answers) for when, answers in read_then if answers is not None]
     if not earlier:
-        said = f"{rater.model_name} has answered {len(_TEXTS)} fixed prompts; the next sitting is compared with this."
-        return [], [said]
+        said = f"{rater.model_name} answered the {len(_TEXTS)} canary prompts; the next sitting will be compared with"
+        return [], [f"{said} these answers."]
     drifted: list[str] = []
     same: list[str] = []
     for when, before in earlier:
         size, chance, likely = drift(before, today)
         share = f"{100 * size:.0f} % of the answers would have to change to match (chance alone: {100 * chance:.0f} %"
-        prompts = f"answers the fixed prompts of the canary as on {when[:10]}: {share}"
+        prompts = f"answers the canary prompts as on {when[:10]}: {share}"
         if likely * len(earlier) < SURE:
             said = f"{rater.model_name} no longer {prompts}, p = {likely:.2g}). It may be another version of the model."
             drifted.append(said)
@@ -140,7 +140,6 @@ def _sittings(rater: ChatRater, store: RunStore) -> list[str]:
 
 
 def _answers(rows: pl.DataFrame, missing: int) -> pl.DataFrame | None:
-    """The answers of a sitting, unless some are missing."""
     if missing or (rows["status"].cast(pl.String) == "failed").any():
         return None
     return rows.select("item", answer=pl.coalesce(pl.col("value").cast(pl.String), pl.col("status").cast(pl.String)))

@@ -20,7 +20,7 @@ ANSWER: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a run is asked for while it is under way; a limit that is null stays as the run was started with."""
+    """Changes requested of a run in progress; a limit that is null stays as it was at the start."""
 
     paused: bool = False
     concurrency: int | None = None
@@ -35,7 +35,7 @@ class Control:
 
 
 def ask(store: RunStore, run: int, wait: float = ANSWER, **changes: Any) -> Control:
-    """Asks a run for changes and waits until it has heeded them; one that nobody carries out is an error."""
+    """Requests changes of a run and waits until they are made; a run that nobody carries out is an error."""
     state = record(store, run).state
     if state not in ("running", "paused"):
         raise InputError(f"run {run} is not in progress ({state})", file=store.path, remedy="see: vantage runs list")
@@ -65,7 +65,7 @@ def ask(store: RunStore, run: int, wait: float = ANSWER, **changes: Any) -> Cont
 
 
 class Listener:
-    """What a run that is under way has been asked for, looked up now and then."""
+    """Looks up now and then what a run in progress has been asked for."""
 
     def __init__(self, store: RunStore, run: int) -> None:
         self._store, self._run = store, run

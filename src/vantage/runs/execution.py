@@ -41,7 +41,7 @@ _COUNTS: Final = ("calls", "prompt_tokens", "completion_tokens", "truncated", "s
 
 @dataclass(slots=True)
 class JudgedPart:
-    """What one rater gave, what it took, and what must be told about it."""
+    """What one rater gave, what it took, and what its users should know."""
 
     rater: ChatRater
     judgments: pl.DataFrame
@@ -168,7 +168,7 @@ def _tell_served(outcome: Outcome, rows: list[Serving]) -> None:
         judged.notes += [caveat for caveat in caveats if caveat.startswith(f"{name} ")]
         if broken := [row for row in mine if row.reason not in (*COMPLETE, SCORED)]:
             reasons = ", ".join(f"'{row.reason or 'none'}' ({row.calls:,})" for row in broken)
-            judged.notes.append(f"Replies of {name} that ended otherwise than complete, by finish reason: {reasons}.")
+            judged.notes.append(f"Replies of {name} that did not end as complete, by finish reason: {reasons}.")
 
 
 def judgments(plan: RunPlan, store: RunStore, options: RunOptions | None = None) -> Outcome:
@@ -185,8 +185,6 @@ def judgments(plan: RunPlan, store: RunStore, options: RunOptions | None = None)
 
 
 class _Work:
-    """A run under way: what its models share."""
-
     def __init__(
         self,
         store: RunStore,
@@ -242,7 +240,7 @@ class _Work:
                 continue
             account = self.accounts.get(account_of(model, other.settings)) if other.remote else None
             if account is not None and account.fault is not None:
-                judged.notes.append(f"{model} is used on the same account, so nothing was put to it instead.")
+                judged.notes.append(f"{model} uses the same account, so it was not asked instead.")
                 continue
             judged.notes.append(
                 f"{judged.broken.rstrip('.')}; the {len(items):,} items that {rater.id} has not judged were put to "
@@ -285,7 +283,6 @@ class _Work:
                 raise share.error
 
     def _heed(self, shares: list[_Share]) -> None:
-        """Does what the run was asked for since the last look."""
         if control := self.listener.news():
             self.budget.limit = self.options.max_cost if control.max_cost is None else control.max_cost
             for share in shares:
@@ -326,7 +323,6 @@ class _Share:
             self.model.opened()
 
     def start(self) -> None:
-        """Sends what is open, in a thread of its own."""
         if not self.done.is_set():
             threading.Thread(target=self._work, name="engine", daemon=True).start()
 
@@ -372,7 +368,7 @@ def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> Judge
     if replaced := _asked_otherwise(part.corpus.judgments, rows):
         judged.notes.append(
             f"{replaced:,} earlier judgments of this rater had the same sample number in another presentation; the new "
-            "ones take their place, and the replies stay in the store."
+            "ones replace them, and their replies stay in the store."
         )
     judged.notes += _told_of(rows, rater)
     if rater.model_name == "embedded":
@@ -404,12 +400,12 @@ def _told_of(rows: pl.DataFrame, rater: ChatRater) -> list[str]:
     notes: list[str] = []
     if empty := rules.get("thinking", 0):
         notes.append(
-            f"{_many(empty, 'reply is', 'replies are')} empty, as all tokens went into thinking; raise --max-tokens "
-            f"({rater.max_tokens} now) or lower the effort, such as --setting reasoning_effort=low."
+            f"{_many(empty, 'reply is', 'replies are')} empty because all tokens went into thinking; raise "
+            f"--max-tokens (now {rater.max_tokens}) or lower the effort, such as --setting reasoning_effort=low."
         )
     if cut := rules.get("cut", 0):
         said = _many(cut, "reply was", "replies were")
-        notes.append(f"{said} cut before the answer; raise --max-tokens ({rater.max_tokens} now).")
+        notes.append(f"{said} cut before the answer; raise --max-tokens (now {rater.max_tokens}).")
     return notes
 
 
@@ -447,7 +443,6 @@ class _Model:
 
 
 def _by_model(parts: Sequence[PlanPart]) -> Iterator[list[PlanPart]]:
-    """The parts of a plan, those with the same model together."""
     groups: dict[Any, list[PlanPart]] = {}
     for part in parts:
         rater = part.rater

@@ -68,8 +68,6 @@ def calls(
 
 
 class _Texts:
-    """The texts that a part of the calls refers to."""
-
     def __init__(self, store: RunStore) -> None:
         self._store = store
         self._known: dict[int, str] = {}

@@ -235,8 +235,6 @@ def _unpacked(stored: bytes, size: int) -> Numbers | None:
 
 
 class _Reader:
-    """Makes judgments of stored replies."""
-
     def __init__(self, part: PlanPart, conversations: Conversations) -> None:
         self.part, self.conversations = part, conversations
         self.layout = Layout.of(part)

@@ -37,22 +37,22 @@ LATENCY: Final = 0.6
 SPEED: Final = 60.0
 """Tokens that a hosted model writes in a second, typically."""
 ASSUMED: Final[dict[Step, str]] = {
-    "relevance": "Every item is counted as relevant to every selective persona: the most calls there can be.",
-    "why": "The reason is counted as asked for after every answer.",
+    "relevance": "Every item is assumed relevant to every selective persona, which gives the largest number of calls.",
+    "why": "A reason is assumed to be asked for after every answer.",
 }
-SHARED: Final = "What two raters are asked in the same words is sent once, and counted for the first of them."
-STORED: Final = "Replies that the store holds are not asked for again and not counted."
-CLARIFYING: Final = "Requests that ask which answer an unreadable reply gives are not counted."
+SHARED: Final = "Identical requests of two raters are sent once and counted for the first of them."
+STORED: Final = "Replies that are in the store already are neither sent nor counted."
+CLARIFYING: Final = "Requests to clarify unreadable replies are not counted."
 TOKENS: Final = "Tokens are estimated from the length of the prompts and typical lengths of replies."
 TIMED: Final = (
     f"The time of hosted models assumes {LATENCY:g} seconds for each call and {SPEED:g} tokens a second, at the "
     "concurrency and within the limits that are set."
 )
 UNKNOWN: Final = (
-    "Nothing is known of {model} yet. If it thinks before it answers, it writes many times as many tokens; vantage "
-    "models probe {model} with --store finds out."
+    "Nothing is known of {model} yet: tokens of replies, cost and time are the least there can be. If it thinks before "
+    "it answers, they are many times as much; vantage models probe {model} with --store finds out."
 )
-UNTIMED: Final = "How long models take that run on this machine is not known before they have run."
+UNTIMED: Final = "The speed of models on this machine is not known before they have run."
 
 
 @dataclass(slots=True)
@@ -69,6 +69,8 @@ class Estimate:
     """Null when the price of the model is not known."""
     seconds: float | None = 0.0
     """Null when the speed of the model is not known."""
+    at_least: bool = False
+    """Whether the model may think, so that tokens of replies, cost and time are only the least there can be."""
 
     def __add__(self, other: Estimate) -> Estimate:
         """Both, one after the other; of what differs nothing is said."""
@@ -76,6 +78,8 @@ class Estimate:
         def both(one: Any, two: Any) -> Any:
             if isinstance(one, str):
                 return one if one == two else ""
+            if isinstance(one, bool):
+                return one or two
             return None if one is None or two is None else one + two
 
         return Estimate(*map(both, astuple(self), astuple(other)))
@@ -113,6 +117,7 @@ class Forecast:
             if self._store is not None:
                 prices = told_prices(self._store, [rater], prices)
             mine.cost, mine.seconds = self._cost(mine, prices), self._seconds(mine, rater.settings)
+            mine.at_least = bool(mine.completion_tokens) and self._is_unknown(rater.model_name)
             known = self._estimates.get((rater.id, mine.style))
             self._estimates[rater.id, mine.style] = mine if known is None else known + mine
         if plan.parts:
@@ -145,7 +150,7 @@ class Forecast:
             return []
         untimed = any(one.seconds is None for one in self.estimates)
         timed = any(one.model.startswith("openai:") and one.seconds is not None for one in self.estimates)
-        unknown = [UNKNOWN.format(model=name) for name, use in self._uses.items() if is_remote(name) and not use.source]
+        unknown = [UNKNOWN.format(model=name) for name in self._uses if self._is_unknown(name)]
         return [*self.assumptions, TOKENS, *unknown, *([TIMED] if timed else []), *([UNTIMED] if untimed else [])]
 
     def _walk(self, part: PlanPart, mine: Estimate) -> None:
@@ -194,7 +199,7 @@ class Forecast:
         usage = self._usage(rater)
         usual = usage.by_step.get((rater.style_name, ask.step))
         if usual is not None:
-            self._assume("Replies are taken to be as long as those that the store has of the same model and style.")
+            self._assume("Replies are assumed to be as long as stored ones of the same model and style.")
             return min(usual, ask.request.sampling.max_tokens)
         written = float(FOLLOWING[ask.step]) if ask.step in FOLLOWING else rater.reply_tokens(questions)
         one = usage.reasoned if written >= REASON_TOKENS * len(questions) else usage.plain
@@ -210,6 +215,10 @@ class Forecast:
         if rater.model_name not in self._uses:
             self._uses[rater.model_name] = token_use(self._store, rater)
         return self._uses[rater.model_name]
+
+    def _is_unknown(self, model: str) -> bool:
+        """Whether neither a profile nor stored replies tell how much a hosted model writes."""
+        return is_remote(model) and model in self._uses and not self._uses[model].source
 
     def _assume(self, sentence: str) -> None:
         if sentence and sentence not in self.assumptions:

@@ -64,7 +64,7 @@ class Budget:
     @property
     def sentence(self) -> str:
         """Why nothing more is sent."""
-        return f"The next request could take the cost over the limit of {self.limit:g}; {self.spent:.4g} is spent."
+        return f"The next request could exceed the limit of {self.limit:g}; {self.spent:.4g} has been spent."
 
 
 class Account:
@@ -133,7 +133,7 @@ class Job:
     def heed(self, control: Control) -> None:
         """Does what the run is asked for: pauses, goes on, and takes over other limits."""
         if control.max_cost is not None and self.price is None:
-            self.tally.note(f"The limit of {control.max_cost:g} does not hold for a model whose price is not known.")
+            self.tally.note(f"The limit of {control.max_cost:g} cannot be enforced for a model of unknown price.")
         self.paused = control.paused
         self.tally.standing = "paused" if control.paused else ""
         self.options = replace(self.options, **control.limits)
@@ -197,7 +197,6 @@ class Job:
             self._changed.wait_for(lambda: self._unstored == 0)
 
     def _durable(self, batch: Sequence[FinishedCall], error: StoreError | None) -> None:
-        """A group of calls was stored, or could not be."""
         try:
             if error is not None:
                 self.error = error

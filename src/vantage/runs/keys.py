@@ -29,7 +29,7 @@ from vantage.raters.models.base import Message
 INDIFFERENT: Final = frozenset(
     {
         *("concurrency", "timeout", "max_retries", "key_variable", "base_url", "several"),
-        *("threads", "gpu_layers", "parallel", "batch_size", "device", "window"),
+        *("threads", "gpu_layers", "parallel", "batch_size", "device", "window", "batch_bucket", "batch_role"),
     }
 )
 """Settings that say how a model is run, not what it answers. Whatever is not listed here changes the key."""

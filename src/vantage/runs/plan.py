@@ -1,4 +1,4 @@
-"""What a run will ask: raters, items and an instrument, as a stream that is never held in memory."""
+"""What a run will ask: raters, items and an instrument, streamed and never held in memory."""
 
 from __future__ import annotations
 
@@ -126,7 +126,6 @@ class PlanPart:
         return int((counts["len"] >= counts["size"]).sum())
 
     def _wanted(self, done: pl.DataFrame) -> pl.DataFrame:
-        """Those of the judgments that are done which the part would ask for."""
         asked = done.filter(pl.col("question").is_in(self.asked), pl.col("sample") < self.rater.repetitions)
         return asked.join(self.corpus.items.select("item"), on="item", how="semi")
 

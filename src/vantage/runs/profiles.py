@@ -130,7 +130,7 @@ def all_suited(
 def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:
     """A rater with the defaults that suit its model, and what was changed, in sentences.
 
-    A thinking model gets room to think unless a limit was given. Where the endpoint tells no probabilities, or replies
+    A thinking model gets room to think unless a limit was given. If the endpoint reports no probabilities, or replies
     do not begin with the letter of an option, the distribution is drawn from samples.
     """
     notes: list[str] = []
@@ -140,7 +140,7 @@ def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | 
         otherwise = profile is not None and profile.begins == "other" and rater.remote
         if otherwise or not tells:
             changed["style"] = replace(rater.parts, scoring=False, sampling=SAMPLES)
-            why = "tells no probabilities" if not tells else "begins its replies otherwise than with an option"
+            why = "reports no probabilities" if not tells else "does not begin its replies with an option"
             notes.append(f"{rater.model_name} {why}, so {SAMPLES} replies are drawn for each item instead.")
     if profile is not None:
         if profile.thinks and max_tokens is None:
@@ -156,5 +156,4 @@ def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | 
 
 
 def _name(rater: ChatRater) -> str:
-    """What a model and its endpoint are known by."""
     return json.dumps(identity(rater), sort_keys=True, default=str)

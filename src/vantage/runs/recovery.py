@@ -99,7 +99,6 @@ def _rows(old: sqlite3.Connection, table: str, first: int, last: int) -> list[An
 
 
 def _aside(path: Path) -> Path:
-    """Moves the damaged file, and what belongs to it, out of the way."""
     number = 1
     while path.with_name(f"{path.name}.damaged-{number}").exists():
         number += 1

@@ -117,7 +117,6 @@ def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, ParsedReply
 
 
 def _shown(question: Question, presentation: str) -> Question:
-    """The question as the rater saw it."""
     return Presentation.parse(presentation).shown(question) if presentation else question
 
 

@@ -146,7 +146,6 @@ class Inserts:
         execute("DELETE FROM claims WHERE key = ?", answered)
 
     def _text(self, key: bytes, text: str) -> int:
-        """The number of a text, which is added when it is new."""
         id_ = self._ids.get(key)
         if id_ is not None:
             return id_

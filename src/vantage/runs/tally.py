@@ -1,4 +1,4 @@
-"""What became of the calls of a run so far, and what they took."""
+"""What happened to the calls of a run so far, and what they cost."""
 
 from __future__ import annotations
 

@@ -48,6 +48,9 @@ class Dialect:
     """How the provider calls the schema when it refuses it."""
     path: str
     takes_seed: bool = True
+    counts_thinking: bool = True
+    unknown: tuple[str, ...] = ()
+    """Keywords that the provider refuses in a schema."""
     takes_temperature: bool = True
     tells_probabilities: bool = True
     sends_thinking: bool = True
@@ -195,6 +198,26 @@ def _bedrock(served: Served) -> dict[str, Any]:
     }
 
 
+def _cohere(served: Served) -> dict[str, Any]:
+    content = [{"type": "thinking", "thinking": served.thinking}] if served.thinking else []
+    finishes = {"stop": "COMPLETE", "length": "MAX_TOKENS", "filtered": "ERROR_TOXIC"}
+    told = {"input_tokens": 20, "output_tokens": 7}
+    return {
+        "id": "c14c80c3",
+        "finish_reason": finishes[served.finish],
+        "message": {"role": "assistant", "content": [*content, {"type": "text", "text": served.text}]},
+        "usage": {
+            "billed_units": told,
+            "tokens": {"input_tokens": 215, "output_tokens": 9},
+            "cached_tokens": served.cached,
+        },
+    }
+
+
+def _cohere_error(served: Served) -> dict[str, Any]:
+    return {"id": "e1", "message": f"invalid request: {served.named} {served.message}"}
+
+
 def _openai_error(served: Served) -> dict[str, Any]:
     return {"error": {"message": served.message, "type": "x", "param": served.named or None, "code": None}}
 
@@ -224,6 +247,7 @@ def _first_system(body: dict[str, Any]) -> str:
     return str(body["messages"][0]["content"])
 
 
+SIZES = ("minimum", "maximum", "minLength", "maxLength", "minItems")
 OPENAI: dict[str, Any] = {
     "answer": _chat,
     "error": _openai_error,
@@ -240,6 +264,7 @@ DIALECTS = [
         {},
         {"AZURE_OPENAI_API_KEY": "k-123456"},
         path="/openai/deployments/m/chat/completions?api-version=2024-10-21",
+        unknown=SIZES,
         **OPENAI,
     ),
     Dialect(
@@ -266,6 +291,7 @@ DIALECTS = [
         lambda body: body["output_config"]["format"]["schema"],
         "output_config.format.schema",
         "/v1/messages",
+        unknown=SIZES,
         takes_seed=False,
         takes_temperature=False,
         tells_probabilities=False,
@@ -295,6 +321,21 @@ DIALECTS = [
         "/models/m:generateContent",
     ),
     Dialect(
+        "cohere:m",
+        {},
+        {"CO_API_KEY": "k-123456"},
+        _cohere,
+        _cohere_error,
+        _first_system,
+        lambda body: body["max_tokens"],
+        lambda body: body["response_format"]["json_schema"],
+        "response_format",
+        "/v2/chat",
+        unknown=(*SIZES, "additionalProperties"),
+        counts_thinking=False,
+        tells_probabilities=False,
+    ),
+    Dialect(
         "bedrock:m",
         {},
         {"AWS_ACCESS_KEY_ID": "k-123456", "AWS_SECRET_ACCESS_KEY": "s-123456", "AWS_REGION": "eu-west-1"},
@@ -305,6 +346,8 @@ DIALECTS = [
         lambda body: json.loads(body["outputConfig"]["textFormat"]["structure"]["jsonSchema"]["schema"]),
         "outputConfig",
         "/model/m/converse",
+        unknown=SIZES,
+        counts_thinking=False,
         takes_seed=False,
         tells_probabilities=False,
         error_headers=lambda served: {**served.headers, "x-amzn-ErrorType": _amazon(served.status)},

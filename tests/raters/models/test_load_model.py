@@ -16,7 +16,7 @@ from vantage.raters.models.base import require
         ("opnai:gpt", "no kind of model 'opnai'; did you mean 'openai'?"),
         ("embeded", "no kind of model 'embeded'; did you mean 'embedded'?"),
         ("model.gguf", "did you mean 'gguf:model.gguf'?"),
-        ("zzz", "write one of anthropic:NAME, azure:DEPLOYMENT, bedrock:NAME, embedded"),
+        ("zzz", "write one of anthropic:NAME, azure:DEPLOYMENT, bedrock:NAME, cohere:NAME"),
         ("", "no kind of model ''"),
         ("openai:", "is not complete; write openai:NAME."),
         ("gguf", "is not complete; write gguf:PATH."),

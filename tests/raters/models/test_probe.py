@@ -91,7 +91,7 @@ def test_a_model_that_cannot_be_used_is_told() -> None:
 def test_a_provider_without_probabilities_is_known_without_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted, notes = suited(ChatRater("anthropic:m", "scoring"), None, max_tokens=None)
     assert fitted.parts.name == "sampling:20"
-    assert "tells no probabilities" in notes[0]
+    assert "reports no probabilities" in notes[0]
     same = ChatRater("openai:m", "scoring")
     assert suited(same, None, max_tokens=None) == (same, [])
 

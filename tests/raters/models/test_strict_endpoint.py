@@ -1,4 +1,4 @@
-"""A strict endpoint, written from the documentation of seven protocols: whatever it sends, no answer is invented.
+"""A strict endpoint, written from the documentation of eight protocols: whatever it sends, no answer is invented.
 
 Every documented finish reason and ten that nobody documents, 30 ways to write thinking into a reply, closed, unclosed
 and opened in the prompt, and replies in the asked form and out of it, drawn at random: 2,000 cases.
@@ -16,8 +16,10 @@ import pytest
 
 from vantage.instruments import Question
 from vantage.raters.conversation import read_reply
+from vantage.raters.models.anthropic import AnthropicModel
 from vantage.raters.models.base import Completion, Passing
-from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, one_each, read_message
+from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, one_each
+from vantage.raters.models.cohere import CohereModel
 from vantage.raters.models.dialects import DIALECTS, split_thinking
 from vantage.raters.models.evidence import ENDINGS, counts
 from vantage.raters.models.gemini import GeminiModel
@@ -79,12 +81,18 @@ def _responses(text: str, reason: object) -> Completion:
 
 
 def _anthropic(text: str, reason: object) -> Completion:
-    return read_message({"id": "m", "model": "m", "content": [{"type": "text", "text": text}], "stop_reason": reason})
+    body = {"id": "m", "model": "m", "content": [{"type": "text", "text": text}], "stop_reason": reason}
+    return AnthropicModel.read(None, body)  # type: ignore[arg-type]
 
 
 def _gemini(text: str, reason: object) -> Completion:
     candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": reason}
     return GeminiModel._reply({"candidates": [candidate]})
+
+
+def _cohere(text: str, reason: object) -> Completion:
+    message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    return CohereModel.read(None, {"id": "c", "message": message, "finish_reason": reason})  # type: ignore[arg-type]
 
 
 def _bedrock(text: str, reason: object) -> Completion:
@@ -98,7 +106,8 @@ def _bedrock(text: str, reason: object) -> Completion:
 PROTOCOLS: dict[str, tuple[str, Callable[[str, object], Completion]]] = {
     "chat": ("chat", _chat),
     "mistral": ("chat", _chat),
-    "cohere": ("chat", _chat),
+    "cohere in chat": ("chat", _chat),
+    "cohere": ("cohere", _cohere),
     "responses": ("responses", _responses),
     "anthropic": ("anthropic", _anthropic),
     "gemini": ("gemini", _gemini),

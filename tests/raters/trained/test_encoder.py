@@ -132,7 +132,7 @@ def test_a_text_longer_than_the_window_is_cut_counted_and_stated(tiny: str) -> N
     assert rater.notes == []
     long = pl.DataFrame({"item": ["a", "b"], "text": ["kind " * 100, "cruel"], "target": ["Ann", "Ann"]})
     assert rater.judge(long).height == 2
-    assert rater.notes == ["1 of 2 texts are longer than 64 tokens; what is beyond was not read."]
+    assert rater.notes == ["1 of 2 texts are longer than 64 tokens; the rest was not read."]
 
 
 def test_a_device_that_is_not_there_is_replaced_and_told() -> None:

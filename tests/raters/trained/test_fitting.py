@@ -82,7 +82,7 @@ def test_one_rater_is_refused_unless_it_is_named() -> None:
 def test_a_question_with_one_distinct_value_has_nothing_to_learn() -> None:
     flat = corpus(20)
     flat = Corpus(flat.items, flat.raters, flat.judgments.with_columns(value=pl.lit(2.0)), flat.instruments)
-    with pytest.raises(InputError, match="every answer to question 'q0' is 2, so that there is nothing to learn"):
+    with pytest.raises(InputError, match="every answer to question 'q0' is 2, so there is nothing to learn"):
         fit(flat, ["q0"], kind="ridge")
     assert fit(flat, ["q0"], kind="mean").judge(flat)["value"].unique().to_list() == [2.0]
 

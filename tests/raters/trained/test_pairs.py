@@ -113,7 +113,7 @@ def test_majorities_fall_back_step_by_step_and_say_so() -> None:
     parts = parted()
     text = fit(parts, kind="text-majority")
     assert text.judge()["value"].n_unique() == 1
-    assert text.notes[-1].startswith(f"{len(parts.test)} of {len(parts.test)} pairs are on texts that nobody judged")
+    assert text.notes[-1].startswith(f"{len(parts.test)} of {len(parts.test)} pairs are about texts that nobody judged")
     extended = fit(parted(extended=True), kind="text-majority")
     assert extended.judge()["value"].n_unique() == 2
     user = fit(parts, kind="user-majority")
@@ -198,7 +198,7 @@ def test_splits_that_cannot_be_learned_from_are_refused() -> None:
         fit(parted(), kind="tfidf", target="mean")
     with pytest.raises(InputError, match="no kind of trained rater 'tokens' of texts; it judges pairs; pass a split"):
         fit(planted(), kind="tokens")
-    with pytest.raises(InputError, match="of the users of a corpus no trait is told"):
+    with pytest.raises(InputError, match="traits are told of the users of a split only"):
         fit(planted(), kind="ridge", traits=["side"])
     corpus = planted()
     same = vantage.Corpus(

@@ -61,7 +61,7 @@ def test_vectors_of_a_frozen_encoder_are_learned_from_saved_and_judge_the_same(t
     assert folder.judge(unseen)["expected"].to_list() == rater.judge(unseen)["expected"].to_list()
     long = pl.DataFrame({"item": ["a"], "text": ["kind " * 400], "target": ["Ann"]})
     rater.judge(long)
-    assert rater.notes == ["1 of 1 texts are longer than 64 tokens; what is beyond was not read."]
+    assert rater.notes == ["1 of 1 texts are longer than 64 tokens; the rest was not read."]
     with pytest.raises(ModelError, match=r"no encoder 'minlm'; did you mean 'minilm'"):
         fit(corpus(20), ["q0"], kind="vectors", model="minlm")
 
@@ -103,7 +103,7 @@ def test_a_text_that_is_too_long_is_cut_and_counted(reader: str) -> None:
     assert rater.notes == []
     long = pl.DataFrame({"item": ["a", "b"], "text": ["kind " * 100, "cruel"], "target": ["Ann", "Ann"]})
     assert rater.judge(long).height == 2
-    assert rater.notes == ["1 of 2 texts are longer than 400 tokens; what is beyond was not read."]
+    assert rater.notes == ["1 of 2 texts are longer than 400 tokens; the rest was not read."]
 
 
 def test_a_model_whose_states_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

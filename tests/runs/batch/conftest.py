@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs.batch.provider import Provider
+from tests.runs.batch.provider import OWN, Provider
 from tests.runs.conftest import MakePlan, corpus
 from vantage import ChatRater
 from vantage.runs import RunPlan
@@ -17,8 +17,9 @@ from vantage.runs.engines import local
 
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
-    for name in ("OPENAI", "ANTHROPIC", "MISTRAL", "GEMINI", "AZURE_OPENAI"):
-        monkeypatch.setenv(f"{name}_API_KEY", "test-key-that-stays-secret")
+    names = [f"{name}_API_KEY" for name in ("OPENAI", "ANTHROPIC", "MISTRAL", "GEMINI", "AZURE_OPENAI")]
+    for name in (*names, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test-key-that-stays-secret")
     monkeypatch.setattr(providers, "CHECK", 0.01)
     monkeypatch.setattr(engine, "FIRST_POLL", 0.02)
     monkeypatch.setattr(engine, "LONGEST_POLL", 0.02)
@@ -41,7 +42,9 @@ def plan(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> MakePlan:
         name, url = provider.settings(protocol)
         if protocol == "together":
             monkeypatch.setitem(protocols.HOSTS, "127.0.0.1", "together")
-        settings = {"base_url": url, "timeout": 5.0, **({"api": "responses"} if protocol == "responses" else {})}
+        if protocol == "bedrock":
+            pytest.importorskip("boto3")
+        settings = {"base_url": url, "timeout": 5.0, **OWN.get(protocol, {})}
         rater = ChatRater(name, style, settings=settings, **options)
         return RunPlan.of(corpus(items), rater, "warmth-competence", questions=questions)
 

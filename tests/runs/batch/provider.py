@@ -1,4 +1,4 @@
-"""A real HTTP endpoint with a batch API, as six providers document it, and whatever faults a test asks for.
+"""A real HTTP endpoint with a batch API, as seven providers document it, and whatever faults a test asks for.
 
 What the documentation does not name is refused: a field, a header, a purpose of a file, an address.
 """
@@ -16,6 +16,7 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
+from urllib.parse import unquote
 
 from tests.raters.models.endpoint import reset
 
@@ -72,6 +73,9 @@ class Provider:
             def do_GET(self) -> None:
                 provider._handle(self, "GET")
 
+            def do_PUT(self) -> None:
+                provider._handle(self, "PUT")
+
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 """Keeps test output clean."""
 
@@ -99,8 +103,7 @@ class Provider:
 
     def settings(self, protocol: str) -> tuple[str, str]:
         """The name of a model here and the address, as the adapter of a provider wants them."""
-        own = {"anthropic": "anthropic", "mistral": "mistral", "gemini": "gemini", "azure": "azure"}
-        kind = own.get(protocol, "openai")
+        kind = protocol if protocol in ("anthropic", "azure", "bedrock", "gemini", "mistral") else "openai"
         return f"{kind}:tester", self.url if kind == "openai" else self.url.removesuffix("/v1")
 
     def _handle(self, handler: BaseHTTPRequestHandler, method: str) -> None:
@@ -116,7 +119,7 @@ class Provider:
         else:
             try:
                 self._check_key(version, query, handler.headers)
-                status, told = 200, self._answer(version, method, path, data)
+                status, told = 200, self._answer(version, method, path, data, query)
             except Refused as refused:
                 status, told = 400, {"error": {"message": str(refused), "type": "invalid_request_error"}}
         try:
@@ -140,12 +143,14 @@ class Provider:
         if version == "/openai":
             require(headers.get("api-key"), "api-key")
             require("api-version=" in query, "api-version")
+        elif not version:
+            require(str(headers.get("Authorization")).startswith("AWS4-HMAC-SHA256"), "a signature")
         elif version == "/v1beta":
             require(headers.get("x-goog-api-key") and not headers.get("Authorization"), "x-goog-api-key")
         else:
             require(headers.get("x-api-key") or headers.get("Authorization"), "a key")
 
-    def _answer(self, version: str, method: str, path: str, data: bytes) -> Any:  # noqa: PLR0912 - a case for each address
+    def _answer(self, version: str, method: str, path: str, data: bytes, query: str) -> Any:  # noqa: PLR0912 - a case for each address
         azure = version == "/openai"
         match method, path.strip("/").split("/"):
             case "POST", ["files"] | ["files", "upload"] as where:
@@ -250,6 +255,40 @@ class Provider:
                     for one in self._batch(name).results
                     if one[2] is not None and isinstance(one[2], str) == (kind == "output")
                 )
+            case "PUT", ["bucket", *key]:
+                self.files["/".join(key)] = data.decode()
+                return ""
+            case "POST", ["model-invocation-job"]:
+                told = json.loads(data)
+                source, to = told.pop("inputDataConfig"), told.pop("outputDataConfig")
+                fixed = {"modelId": "tester", "modelInvocationType": "Converse", "roleArn": ROLE}
+                exactly(told, {"jobName", "clientRequestToken", *fixed})
+                require({**told, **fixed} == told, "the model, the kind of job and the role")
+                require(to == {"s3OutputDataConfig": {"s3Uri": "s3://bucket/folder/"}}, "a place for results")
+                require(source["s3InputDataConfig"].pop("s3InputFormat") == "JSONL", "a format")
+                file = source["s3InputDataConfig"]["s3Uri"].removeprefix("s3://bucket/")
+                lines = [json.loads(line) for line in self.files[file].splitlines()]
+                for line in lines:
+                    exactly(line, {"recordId", "modelInput"})
+                requests = {line["recordId"]: _converse(line["modelInput"]) for line in lines}
+                batch = self._make(requests, {"name": told["jobName"]})
+                batch.file = file
+                return {"jobArn": ARN + batch.id}
+            case "GET", ["model-invocation-jobs"]:
+                wanted = query.removeprefix("nameContains=")
+                jobs = [{"jobArn": ARN + b.id} for b in self.batches if wanted in b.metadata["name"]]
+                return {"invocationJobSummaries": jobs}
+            case "GET", ["model-invocation-job", arn]:
+                batch = self._batch(unquote(arn).rpartition("/")[2])
+                status = "Completed" if self._ended(batch) else "InProgress"
+                return {
+                    "status": status if self.answers is None or status != "Completed" else "Expired",
+                    "inputDataConfig": {"s3InputDataConfig": {"s3Uri": f"s3://bucket/{batch.file}"}},
+                    "outputDataConfig": {"s3OutputDataConfig": {"s3Uri": "s3://bucket/folder/"}},
+                }
+            case "GET", ["bucket", "folder", name, file]:
+                require(f"folder/{file}" == f"{self._batch(name).file}.out", "the name of the file with .out")
+                return "\n".join(_bedrock_line(*one) for one in self._batch(name).results if one[2] is not None)
             case _:
                 raise AssertionError(f"{method} {path}")
 
@@ -297,8 +336,15 @@ class Provider:
         }
 
 
-ROOTS = ("/v1beta", "/v1", "/openai")
-"""Where the interfaces of Google, of most others and of Azure begin."""
+ROOTS = ("/v1beta", "/v1", "/openai", "")
+"""Where the interfaces of Google, of most others, of Azure and of Amazon begin."""
+ARN = "arn:aws:bedrock:us-east-1:123456789012:model-invocation-job/"
+ROLE = "arn:aws:iam::123456789012:role/batches"
+OWN: dict[str, dict[str, str]] = {
+    "bedrock": {"batch_bucket": "s3://bucket/folder/", "batch_role": ROLE},
+    "responses": {"api": "responses"},
+}
+"""Settings that models need for batches."""
 GENERATION = {"temperature", "maxOutputTokens", "topP", "seed", "responseMimeType", "responseJsonSchema"}
 GENERATION |= {"responseLogprobs", "logprobs", "thinkingConfig"}
 
@@ -324,6 +370,24 @@ def _chat(request: dict[str, Any]) -> dict[str, Any]:
     require(all(one["role"] in ("user", "model") for one in request["contents"]), "roles")
     said = [{"role": one["role"], "content": one["parts"][0]["text"]} for one in request["contents"]]
     return {"messages": said, **request["generationConfig"]}
+
+
+def _converse(request: dict[str, Any]) -> dict[str, Any]:
+    """A request of Amazon's as a chat."""
+    known = {"messages", "system", "inferenceConfig", "outputConfig", "additionalModelRequestFields"}
+    require(set(request) <= known, "known fields only")
+    require(all(one["role"] in ("user", "assistant") for one in request["messages"]), "roles")
+    return {"messages": [{"role": m["role"], "content": m["content"][0]["text"]} for m in request["messages"]]}
+
+
+def _bedrock_line(name: str, body: dict[str, Any], told: str | tuple[int, str] | None) -> str:
+    if isinstance(told, str):
+        message = {"role": "assistant", "content": [{"text": told}]}
+        usage = {"inputTokens": 100, "outputTokens": 10, "totalTokens": 110}
+        output = {"output": {"message": message}, "stopReason": "end_turn", "usage": usage}
+        return json.dumps({"recordId": name, "modelInput": {}, "modelOutput": output})
+    assert told is not None
+    return json.dumps({"recordId": name, "modelInput": {}, "error": {"errorCode": told[0], "errorMessage": told[1]}})
 
 
 def _gemini_line(name: str, body: dict[str, Any], told: str | tuple[int, str] | None) -> dict[str, Any]:

@@ -25,10 +25,13 @@ ROOT = Path(__file__).resolve().parents[3]
 CLIENTS = pytest.mark.xdist_group("providers")  # which take seconds to import
 PROTOCOLS = [
     *("openai", "responses", "azure", "together"),
-    *(pytest.param(name, marks=CLIENTS) for name in ("anthropic", "gemini", "mistral")),
+    *(pytest.param(name, marks=CLIENTS) for name in ("anthropic", "gemini", "mistral", "bedrock")),
 ]
-FEWER = ["openai", *(pytest.param(name, marks=(CLIENTS, pytest.mark.slow)) for name in ("anthropic", "gemini"))]
-FEWER += [*(pytest.param(name, marks=pytest.mark.slow) for name in ("azure", "together")), PROTOCOLS[-1]]
+FEWER = [
+    "openai",
+    *(pytest.param(name, marks=(CLIENTS, pytest.mark.slow)) for name in ("anthropic", "gemini", "bedrock")),
+]
+FEWER += [*(pytest.param(name, marks=pytest.mark.slow) for name in ("azure", "together")), PROTOCOLS[-2]]
 BATCH = RunOptions(engine="batch")
 
 
@@ -240,14 +243,14 @@ def test_an_interrupted_run_leaves_its_batches_where_they_are(
     interrupted: list[bool] = []
     outcome = run(plan(5), store, BATCH, progress=interrupt)
     assert outcome.interrupted
-    assert any("the same command collects them" in note for note in outcome.tally.notes)
+    assert any("run the same command again to collect them" in note for note in outcome.tally.notes)
     provider.polls = 1
     assert run(plan(5), store, BATCH).complete
     assert len(provider.batches) == 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", ["openai", *PROTOCOLS[-3:]])
+@pytest.mark.parametrize("protocol", ["openai", *PROTOCOLS[-4:]])
 def test_a_process_that_is_killed_between_submitting_and_collecting_doubles_nothing(
     provider: Provider, plan: MakePlan, tmp_path: Path, protocol: str
 ) -> None:

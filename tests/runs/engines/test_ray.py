@@ -194,8 +194,8 @@ def test_a_lost_head_node_ends_the_run_with_a_sentence(
     with pytest.raises(ModelError) as error:
         run(plan(5), store, RAY)
     assert str(error.value) == (
-        "The Ray cluster was lost (System error: Failed to connect to GCS at 10.0.0.1:6379); every reply so far is "
-        "stored, so start it and run the same command again."
+        "The Ray cluster was lost (System error: Failed to connect to GCS at 10.0.0.1:6379). Every reply so far "
+        "is stored: start the cluster and run the same command again."
     )
     assert lost.killed == 2
     # The store still takes the run up where it was.

@@ -49,6 +49,7 @@ _KINDS: Final = {
     "anthropic": ("vantage.raters.models.anthropic", "AnthropicModel", "NAME"),
     "azure": ("vantage.raters.models.openai", "AzureModel", "DEPLOYMENT"),
     "bedrock": ("vantage.raters.models.bedrock", "BedrockModel", "NAME"),
+    "cohere": ("vantage.raters.models.cohere", "CohereModel", "NAME"),
     "embedded": ("vantage.raters.models.embedded", "EmbeddedModel", ""),
     "gguf": ("vantage.raters.models.gguf", "GGUFModel", "PATH"),
     "gemini": ("vantage.raters.models.gemini", "GeminiModel", "NAME"),
@@ -58,7 +59,7 @@ _KINDS: Final = {
     "openrouter": ("vantage.raters.models.openai", "OpenRouterModel", "NAME"),
     "recorded": ("vantage.raters.models.recorded", "RecordedModel", "PATH"),
 }
-"""Kind of model: its module, its class, and what stands behind the colon."""
+"""Kind of model: its module, its class, and what follows the colon."""
 _HERE: Final = ("embedded", "gguf", "hf", "recorded")
 
 
@@ -94,7 +95,7 @@ _FORBIDDEN: Final[ContextVar[str]] = ContextVar("forbidden", default="")
 
 @contextmanager
 def nothing_sent(problem: str) -> Iterator[None]:
-    """As long as it is open, no model is loaded or asked: what tries to is an error with this problem."""
+    """Within it, loading or asking a model is an error with this problem."""
     token = _FORBIDDEN.set(problem)
     try:
         yield
@@ -131,7 +132,7 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
 
 
 def check_model(spec: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a model as its class takes them; raises `ModelError` for a name or a setting that cannot be."""
+    """The settings of a model as its class takes them; raises `ModelError` for an invalid name or setting."""
     kind, _, argument = spec.partition(":")
     model = kind_of(spec)
     behind = _KINDS[kind][2] if kind in _KINDS else _argument(model)
@@ -143,7 +144,7 @@ def check_model(spec: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kind_of(spec: str) -> Any:
-    """The class of a model by its name; one that stands for no kind raises `ModelError`."""
+    """The class of a model by its name; an unknown kind raises `ModelError`."""
     kind, colon, _ = spec.partition(":")
     if kind in _KINDS:
         module, name, _ = _KINDS[kind]
@@ -170,7 +171,7 @@ def _accepted(name: str, factory: Any) -> Callable[..., ChatModel]:
 
 
 def _argument(model: Callable[..., ChatModel]) -> str:
-    """What stands behind the colon: the name of the positional argument with which a plugin's model is made, if any."""
+    """What follows the colon: the name of the positional argument with which a plugin's model is made, if any."""
     kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     return next((p.name.upper() for p in signature(model).parameters.values() if p.kind in kinds), "")
 
@@ -180,7 +181,7 @@ PLUGINS: Final[Plugins[Callable[..., ChatModel]]] = Plugins("models", "kind of m
 
 
 _LEAST: Final = {"gpu_layers": -1, "max_retries": 0}
-"""The least value of numbers that need not be positive."""
+"""The lowest values of numbers that need not be positive."""
 _WORDS: Final = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "text"}
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import openai
 
 from vantage.raters.models.base import Completion, Request, note_once
-from vantage.raters.models.chat_protocol import read_message
-from vantage.raters.models.remote import RemoteModel
+from vantage.raters.models.chat_protocol import parted
+from vantage.raters.models.evidence import ending, served
+from vantage.raters.models.remote import SIZES, RemoteModel
 
 
 class AnthropicModel(RemoteModel):
@@ -20,7 +21,8 @@ class AnthropicModel(RemoteModel):
     """
 
     kind = "anthropic"
-    tells_probabilities = sizes = False
+    tells_probabilities = False
+    refused_keywords = SIZES
     hosted = "https://api.anthropic.com"
     path = "/v1/messages"
     usual_key = "ANTHROPIC_API_KEY"
@@ -36,8 +38,25 @@ class AnthropicModel(RemoteModel):
     }
 
     def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
-        """What a message says."""
-        return read_message(answer)
+        """What a message says, whether it was asked for alone or in a batch."""
+        if not isinstance(answer["content"], list):
+            raise TypeError("this is no message")
+        text, thinking = parted({"content": answer["content"]})
+        finish = ending("anthropic", answer.get("stop_reason"))
+        details, usage = answer.get("stop_details") or {}, answer.get("usage") or {}
+        cached, written = (int(usage.get(f"cache_{name}_input_tokens") or 0) for name in ("read", "creation"))
+        return Completion(
+            text or str(details.get("explanation") or ""),
+            finish,
+            prompt_tokens=int(usage.get("input_tokens") or 0) + cached + written,
+            completion_tokens=int(usage.get("output_tokens") or 0),
+            thinking=thinking,
+            category=str(details.get("category") or "refusal") if finish == "filtered" else "",
+            cached_tokens=cached,
+            reasoning_tokens=int((usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0),
+            written_tokens=written,
+            **served(answer, reason=answer.get("stop_reason")),
+        )
 
     def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
         """What is sent: Anthropic's interface knows no temperature, so a setting of that name is sent as it is."""

@@ -19,7 +19,7 @@ from vantage.errors import VantageError
 T = TypeVar("T")
 Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "filtered", "broken", "failed"]
-"""How a reply ended; `broken` is one that ended for no reason that is known to complete it."""
+"""How a reply ended; `broken` means for a reason that is not known to complete it."""
 LogProbs: TypeAlias = NDArray[np.float64]
 """One row per request, one column per option: natural logarithms of probabilities."""
 
@@ -67,21 +67,21 @@ class Completion:
     scores: tuple[float, ...] | None = None
     """The log-probability of each option, where options were scored; `text` is then the likeliest first token."""
     thinking: str = ""
-    """What the model thought before it answered, where the endpoint tells it apart from the answer."""
+    """What the model thought before it answered, where the endpoint separates it from the answer."""
     category: str = ""
     """What a content filter objected to, when `finish` is filtered."""
     cached_tokens: int = 0
-    """Those of the prompt tokens that the endpoint had in its cache, and often charges less for."""
+    """Prompt tokens read from the endpoint's cache, often charged less."""
     reasoning_tokens: int = 0
-    """Those of the completion tokens that went into thinking."""
+    """Completion tokens that went into thinking."""
     written_tokens: int = 0
-    """Those of the prompt tokens that the endpoint put into its cache, and some charge more for."""
+    """Prompt tokens written to the endpoint's cache, sometimes charged more."""
     cost: float | None = None
-    """What the endpoint says that the call cost, in its currency."""
+    """The cost of the call as reported by the endpoint, in its currency."""
     reason: str = ""
-    """Why the reply ended, in the word of the provider."""
+    """Why the reply ended, in the provider's word."""
     served: str = ""
-    """The model that answered, as it names itself."""
+    """The model that answered, as it calls itself."""
     provider: str = ""
     """Who ran it, where a router says so."""
     fingerprint: str = ""
@@ -91,7 +91,7 @@ class Completion:
 
 
 class ModelError(VantageError):
-    """A model that cannot be reached, loaded or used as asked, told in one sentence."""
+    """A model that cannot be reached, loaded or used as asked, in one sentence."""
 
 
 class Passing(VantageError):  # noqa: N818 - it says how long, not how bad
@@ -121,12 +121,12 @@ class AccountError(VantageError):
 
 
 class ChatModel(Protocol):
-    """A chat model. `notes` collects what it could not do as asked and did otherwise, each said once."""
+    """A chat model. `notes` lists, once each, what it could not do as asked and did differently."""
 
     name: str
     """As given: `openai:NAME`, `gguf:PATH`, `hf:NAME`, `embedded`, `recorded:PATH`."""
     window: int | None
-    """How many tokens prompt and reply may have together; null when the model does not tell."""
+    """The most tokens that prompt and reply may have together; null if unknown."""
     notes: list[str]
 
     def complete(self, requests: Sequence[Request]) -> list[Completion]:
@@ -162,7 +162,7 @@ class Several(Remote, Protocol):
     """A model behind a network that can give several replies to one request, which reads the prompt once."""
 
     several: int
-    """How many replies a request may ask for; 1 where the endpoint was found to give one."""
+    """How many replies a request may ask for; 1 if the endpoint gives only one."""
 
     async def attempt_several(self, request: Request, count: int) -> list[Completion]:
         """One try at so many replies; fewer come back where the endpoint gives fewer."""
@@ -177,19 +177,19 @@ class Stoppable(Protocol):
     """
 
     stopped: Callable[[], bool]
-    """Looked at between two steps: whether to give up what has not been answered."""
+    """Called between steps: whether to give up what is still unanswered."""
 
 
 GIVEN_UP: Final = Completion("", "failed", error="The model was stopped before it had answered.")
 
 
 def never() -> bool:
-    """What a model that nobody stops is told."""
+    """The answer to `stopped` of a model that nobody stops."""
     return False
 
 
 def note_once(notes: list[str], sentence: str) -> None:
-    """Adds a sentence to a model's notes unless it is there."""
+    """Adds a sentence to a model's notes, once."""
     if sentence not in notes:
         notes.append(sentence)
 
@@ -197,6 +197,15 @@ def note_once(notes: list[str], sentence: str) -> None:
 def too_long(tokens: int, window: int | None) -> str:
     """Says that a prompt does not fit a model's window."""
     return f"The prompt has {tokens} tokens and the model's window {window}; shorten it or set a larger window."
+
+
+def brief(error: object) -> str:
+    r"""What an error of another package says, in one line.
+
+    >>> brief(ValueError("no such\n   file."))
+    'no such file'
+    """
+    return " ".join(str(error).split())[:160].rstrip(".")
 
 
 def require(module: str, extra: str) -> Any:

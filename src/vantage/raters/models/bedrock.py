@@ -7,13 +7,14 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 from vantage.raters.models.base import Completion, ModelError, Request, require
 from vantage.raters.models.chat_protocol import parted
 from vantage.raters.models.evidence import ending, served
 from vantage.raters.models.faults import Fault
-from vantage.raters.models.remote import RemoteModel
+from vantage.raters.models.remote import SIZES, RemoteModel
 
 boto3: Any = require("boto3", "bedrock")
 botocore: Any = require("botocore.exceptions", "bedrock")
@@ -25,17 +26,28 @@ class BedrockModel(RemoteModel):
 
     Credentials and region are found as AWS tools find them (`AWS_PROFILE`, `AWS_REGION` and so on). What is passed
     with `--setting` besides goes into `additionalModelRequestFields`.
+
+    Batches need `batch_bucket`, a bucket of S3 or a folder in it for requests and replies, and `batch_role`, the ARN of
+    a role that may read and write there.
     """
 
     kind = "bedrock"
-    tells_probabilities = sizes = False
+    tells_probabilities = False
+    refused_keywords = SIZES
     errors = (botocore.ClientError, botocore.BotoCoreError)
     hosted = "https://bedrock-runtime.amazonaws.com"
     usual_key = "AWS_BEARER_TOKEN_BEDROCK"
+    batches = "bedrock"
     without: Mapping[str, str] = {
         "outputConfig": "the form of the reply is asked for in words only",
         "inferenceConfig.temperature": "replies are drawn at the endpoint's own temperature",
     }
+
+    def __init__(
+        self, model: str, *, batch_bucket: str | None = None, batch_role: str | None = None, **others: Any
+    ) -> None:
+        self.batch_bucket, self.batch_role = (batch_bucket or "").removeprefix("s3://").strip("/"), batch_role
+        super().__init__(model, **others)
 
     @classmethod
     def _default_url(cls) -> str:
@@ -45,6 +57,9 @@ class BedrockModel(RemoteModel):
     def _new_client(self) -> Any:
         # The client is not asynchronous, so as many threads wait as requests may be under way.
         self._pool = ThreadPoolExecutor(max(self.concurrency, 64), thread_name_prefix="bedrock")
+        return self._service("bedrock-runtime")
+
+    def _service(self, name: str) -> Any:
         settings = config_.Config(
             read_timeout=self._timeout,
             retries={"total_max_attempts": 1},
@@ -53,11 +68,21 @@ class BedrockModel(RemoteModel):
         own = None if ".amazonaws.com" in self._url else self._url
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ("us-east-1" if own else None)
         try:
-            return boto3.client("bedrock-runtime", endpoint_url=own, region_name=region, config=settings)
+            return boto3.client(name, endpoint_url=own, region_name=region, config=settings)
         except botocore.BotoCoreError as error:
             raise ModelError(
                 f"Bedrock cannot be used ({str(error).rstrip('.')}); set AWS_REGION and credentials."
             ) from None
+
+    def synchronous(self) -> Any:
+        """Clients of Bedrock's own interface, which makes batches, and of the storage that holds them."""
+        if not (self.batch_bucket and self.batch_role):
+            raise ModelError(
+                "Batches on Bedrock need storage and a role; pass --setting batch_bucket=BUCKET/FOLDER and "
+                "--setting batch_role=ARN."
+            )
+        jobs, files = self._service("bedrock"), self._service("s3")
+        return SimpleNamespace(jobs=jobs, files=files, close=lambda: (jobs.close(), files.close()))
 
     async def _post(self, body: dict[str, Any]) -> Any:
         loop = asyncio.get_running_loop()
@@ -116,7 +141,8 @@ class BedrockModel(RemoteModel):
             **served({"id": (answer.get("ResponseMetadata") or {}).get("RequestId")}, reason=reason),
         )
 
-    def _fault(self, error: Any) -> Fault:
+    def fault(self, error: Any) -> Fault:
+        """What an error of the client says."""
         if isinstance(error, botocore.ClientError):
             meta = error.response.get("ResponseMetadata") or {}
             fault = error.response.get("Error") or {}

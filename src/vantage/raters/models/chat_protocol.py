@@ -34,32 +34,6 @@ def parted(message: Mapping[str, Any]) -> tuple[str, str]:
     return "".join(said), "\n".join(thought)
 
 
-def read_message(answer: Mapping[str, Any]) -> Completion:
-    """What a message of Anthropic's says, whether it was asked for alone or in a batch.
-
-    >>> read_message({"content": [{"type": "text", "text": "4"}], "stop_reason": "max_tokens"}).finish
-    'length'
-    """
-    if not isinstance(answer["content"], list):
-        raise TypeError("this is no message")
-    text, thinking = parted({"content": answer["content"]})
-    finish = ending("anthropic", answer.get("stop_reason"))
-    details, usage = answer.get("stop_details") or {}, answer.get("usage") or {}
-    cached, written = (int(usage.get(f"cache_{name}_input_tokens") or 0) for name in ("read", "creation"))
-    return Completion(
-        text or str(details.get("explanation") or ""),
-        finish,
-        prompt_tokens=int(usage.get("input_tokens") or 0) + cached + written,
-        completion_tokens=int(usage.get("output_tokens") or 0),
-        thinking=thinking,
-        category=str(details.get("category") or "refusal") if finish == "filtered" else "",
-        cached_tokens=cached,
-        reasoning_tokens=int((usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0),
-        written_tokens=written,
-        **served(answer, reason=answer.get("stop_reason")),
-    )
-
-
 def _sort(content: Any, said: list[str], thought: list[str]) -> None:
     """Puts the texts of a content, however deeply it is nested, where they belong."""
     if isinstance(content, str):

@@ -52,7 +52,6 @@ class _Table:
         self.extend(*DIALECTS)
 
     def extend(self, *dialects: ThinkingMarks) -> None:
-        """Adds dialects."""
         self.dialects = tuple(dict.fromkeys((*self.dialects, *dialects)))
         learned = self.dialects[len(DIALECTS) :]
         # What no mark begins with is passed over at once: a reply may be long, and the table is.
@@ -71,7 +70,6 @@ class _Table:
         )
 
     def name(self, mark: re.Match[str]) -> str:
-        """The dialect of a mark."""
         return self.dialects[int(str(mark.lastgroup)[1:])].name
 
 

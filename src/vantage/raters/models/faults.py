@@ -34,11 +34,11 @@ _TOO_LONG: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_ACCESS: Final = re.compile(r"\b(?:access|permission|allowed|entitled)\b.{0,30}\bmodel\b", re.IGNORECASE)
-"""How endpoints say that an account may not use this model, whatever else it may."""
+"""How endpoints say that an account may not use this model."""
 _NO_CREDIT: Final = re.compile(
     r"\bcredit balance is too low|\binsufficient (?:account )?(?:balance|credits?|funds)", re.I
 )
-"""How endpoints say in words alone that an account has no credit, as Anthropic does with a status of 400."""
+"""How endpoints say only in words that an account has no credit, as Anthropic does with status 400."""
 _OF_DAY: Final = re.compile(r"\bper[ _-]?day|per_?day|\bdaily\b", re.IGNORECASE)
 """How endpoints say that the quota of a day is used up, in a message or in the name of the quota."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -51,7 +51,7 @@ _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What an endpoint, or the way to it, has to say about a request that was not answered."""
+    """Why an endpoint did not answer a request."""
 
     message: str
     status: int | None = None
@@ -119,7 +119,7 @@ class Fault:
 
     @property
     def passing(self) -> bool:
-        """Whether the next try may go better."""
+        """Whether another try may succeed."""
         if self.status is None:
             return True
         verdict = self.headers.get("x-should-retry")
@@ -129,7 +129,7 @@ class Fault:
 
     @property
     def of_account(self) -> bool:
-        """Whether the account is at fault, and not the request: no other request would go better."""
+        """Whether the account is at fault rather than the request, so that every other request would fail too."""
         if self.filtered or self.rejected(("logprobs", "top_logprobs")):
             return False
         refused = self.status == 401 or bool(self.codes & _BAD_KEY) or self.unpaid or self.exhausted
@@ -169,7 +169,7 @@ class Fault:
 
     @property
     def down(self) -> bool:
-        """Whether the endpoint cannot be reached or says that it is out of order, whatever is asked."""
+        """Whether the endpoint cannot be reached or reports that it is out of service."""
         return self.status in _DOWN or (self.status is None and not self.late)
 
     @property

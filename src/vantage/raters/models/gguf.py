@@ -168,7 +168,8 @@ class GGUFModel(LocalModel):
             if schema is None:
                 return {"error": {"message": str(error)}}
             note_once(
-                self.notes, "llama.cpp cannot hold replies to this JSON Schema; they are asked for in words only."
+                self.notes,
+                "llama.cpp cannot enforce this JSON Schema; the form of the reply is asked for in words only.",
             )
             return self._answer(body, request, None)
 
@@ -183,7 +184,6 @@ class GGUFModel(LocalModel):
         return str(self._ask("/apply-template", {"messages": turns(messages)})["prompt"])
 
     def _following(self, prompt: list[int], tokens: Sequence[int]) -> dict[int, float]:
-        """The log-probabilities of some tokens behind a prompt."""
         known = self._next(prompt, _LIKELY, self._anchor)
         for token in tokens:
             if token not in known:
@@ -251,7 +251,7 @@ def _deaf() -> Iterator[None]:
 
 
 def _has_template(file: Path) -> bool:
-    """Whether a model file carries a chat template; refuses what is no model file."""
+    """Whether a model file carries a chat template; refuses what is not a model file."""
     if not file.is_file():
         raise ModelError(f"{file}: there is no such model file; check the path.")
     with file.open("rb") as opened:

@@ -18,6 +18,7 @@ from vantage.raters.models.base import (
     Request,
     Sampling,
     Unopened,
+    brief,
     never,
     note_once,
     plain_prompt,
@@ -71,9 +72,8 @@ class HuggingFaceModel(LocalModel):
             )
             self._net = self._net.to(self._device).eval()
         except _UNLOADABLE as error:
-            reason = " ".join(str(error).split())[:200].rstrip(".")
             raise ModelError(
-                f"hf:{model} cannot be loaded ({reason}); name a folder with a model or one that the hub has."
+                f"hf:{model} cannot be loaded ({brief(error)}); name a folder with a model or one that the hub has."
             ) from None
         if self._device.startswith("cuda"):
             in_one_pass(self._net)
@@ -97,7 +97,10 @@ class HuggingFaceModel(LocalModel):
     def complete(self, requests: Sequence[Request]) -> list[Completion]:
         """Answers requests in batches, in their order."""
         if any(request.schema is not None for request in requests):
-            note_once(self.notes, "Transformers models are not held to a JSON Schema; it is asked for in words only.")
+            note_once(
+                self.notes,
+                "Transformers models cannot be held to a JSON Schema; the form is asked for in words only.",
+            )
         prompts = self._all_tokens([self._prompt(request.messages) for request in requests])
         done: dict[int, Completion] = {}
         for row, prompt in enumerate(prompts):
@@ -137,7 +140,7 @@ class HuggingFaceModel(LocalModel):
             self._scorer = PrefixScorer(net, self._budgeted) if self._shares else None
         if self._scorer is not None:
             return self._scorer.begin(prompts, tree, self.stopped)
-        note_once(self.notes, f"{self.name} keeps no past that can be shared; each option is computed in full.")
+        note_once(self.notes, f"{self.name} has no cache that prompts can share; every option is computed in full.")
         table = np.full((len(prompts), len(tree.options)), np.nan)
         for row, prompt in enumerate(prompts):
             if self.stopped():
@@ -215,7 +218,8 @@ class HuggingFaceModel(LocalModel):
             return str(self._tokenizer.apply_chat_template(chat, **how))
         except refused:
             note_once(
-                self.notes, f"The template of {self.name} has no system message; it opens the first question instead."
+                self.notes,
+                f"The chat template of {self.name} takes no system message; it is put before the first question.",
             )
             return str(self._tokenizer.apply_chat_template(_without_system(chat), **how))
 
@@ -282,7 +286,6 @@ def _ends(token: int | Sequence[int] | None) -> frozenset[int]:
 
 
 def _without_system(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """The same chat with the system message at the head of the first question."""
     system = "\n\n".join(turn["content"] for turn in turns if turn["role"] == "system")
     rest = [dict(turn) for turn in turns if turn["role"] != "system"]
     if rest:
@@ -359,8 +362,7 @@ class HubTokens(Unopened):
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(model, **source)
             config = transformers.AutoConfig.from_pretrained(model, **source).get_text_config()
         except _UNLOADABLE as error:
-            reason = " ".join(str(error).split())[:200].rstrip(".")
-            raise ModelError(f"The tokenizer of hf:{model} cannot be loaded ({reason}).") from None
+            raise ModelError(f"The tokenizer of hf:{model} cannot be loaded ({brief(error)}).") from None
         self.window = window or getattr(config, "max_position_embeddings", None)
 
     def count_tokens(self, text: str) -> int:

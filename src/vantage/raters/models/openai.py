@@ -13,7 +13,7 @@ import openai
 from vantage.raters.models.base import Completion, ModelError, Request, note_once
 from vantage.raters.models.chat_protocol import WITHOUT, ChatProtocol, ResponsesProtocol, one_each
 from vantage.raters.models.faults import Fault
-from vantage.raters.models.remote import RemoteModel
+from vantage.raters.models.remote import SIZES, RemoteModel
 
 _DEPTH: Final = 20
 """The most of the likeliest first tokens that the protocol tells; some endpoints tell fewer."""
@@ -165,7 +165,7 @@ class AzureModel(OpenAIModel):
     `OPENAI_API_VERSION` chooses the version of the interface.
     """
 
-    kind, sizes = "azure", False
+    kind, refused_keywords = "azure", SIZES
     hosted = "https://openai.azure.com"
     usual_key = "AZURE_OPENAI_API_KEY"
     batches, batch_root = "azure", "/openai"

@@ -100,7 +100,6 @@ class LocalModel(ABC):
         """Gives or fetches one row per prompt, one column per option; not a number where the model was stopped."""
 
     def _all_tokens(self, prompts: Sequence[str]) -> list[list[int]]:
-        """The tokens of whole prompts."""
         return [self._tokens(prompt, prompt=True) for prompt in prompts]
 
     def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:

@@ -37,8 +37,8 @@ T = TypeVar("T")
 _FIRST_WAIT: Final = 0.5
 LOGPROBS: Final = ("logprobs", "top_logprobs", "response_logprobs", "responseLogprobs")
 """What providers call the parameters with which log-probabilities are asked for."""
-_SIZES: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
-"""Keywords of JSON Schema that some providers answer with a fault."""
+SIZES: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+"""Keywords of JSON Schema that several providers refuse."""
 _LONGEST_WAIT: Final = 300.0
 """Seconds that a model waits that is used without a run; a run waits as long as it is asked to."""
 
@@ -54,8 +54,8 @@ class RemoteModel(ABC):
     kind: ClassVar[str]
     tells_probabilities: ClassVar[bool] = True
     """Whether the protocol can tell how probable the tokens are with which a reply begins."""
-    sizes: ClassVar[bool] = True
-    """Whether a schema may bound numbers, texts and lists; otherwise only the prompt says how large they may be."""
+    refused_keywords: ClassVar[Sequence[str]] = ()
+    """Keywords that the provider refuses in a JSON Schema; the prompt says what they would have said."""
     errors: ClassVar[tuple[type[Exception], ...]] = (openai.OpenAIError, ToldError)
     """What the client raises."""
     batch_root: ClassVar[str] = ""
@@ -158,7 +158,7 @@ class RemoteModel(ABC):
 
     @property
     def url(self) -> str:
-        """Where the endpoint is, as it may be shown."""
+        """Where the endpoint is, as it can be shown."""
         return f"{urlsplit(self._url).scheme}://{self._host}"
 
     @property
@@ -175,7 +175,8 @@ class RemoteModel(ABC):
 
     def shape(self, request: Request) -> Mapping[str, Any] | None:
         """The JSON Schema of the reply, in keywords that the provider takes."""
-        return request.schema if self.sizes else _unsized(request.schema)
+        schema: Mapping[str, Any] | None = _without(request.schema, self.refused_keywords)
+        return schema
 
     def _sent(self, body: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A body with the user's parameters, those of `own` in their place, and without what the endpoint rejects."""
@@ -197,12 +198,11 @@ class RemoteModel(ABC):
     def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
         """What an answer of the endpoint says: a reply, or the scores of options."""
 
-    def _fault(self, error: Any) -> Fault:
+    def fault(self, error: Any) -> Fault:
         """What an error of the client says, or one that came in the body of a success."""
         return error.fault if isinstance(error, ToldError) else of_client(error)
 
     async def _close_client(self) -> None:
-        """Closes the client's connections."""
         await self._client.close()
 
     @property
@@ -246,12 +246,12 @@ class RemoteModel(ABC):
             async with asyncio.timeout(self._timeout):
                 return await work
         except self.errors as error:
-            return self.ended(self._fault(error))
+            return self.ended(self.fault(error))
         except TimeoutError:
             raise Passing(f"{self._host} did not answer within {self._timeout:g} seconds.") from None
 
-    def synchronous(self) -> openai.OpenAI:
-        """A client without retries for what is not a chat, such as batches; it is to be given `sent_headers`."""
+    def synchronous(self) -> Any:
+        """A client without retries for batches; each request needs `sent_headers`."""
         return openai.OpenAI(**self._client_settings(self._url.rstrip("/") + self.batch_root))
 
     def count_tokens(self, text: str) -> int:
@@ -286,7 +286,7 @@ class RemoteModel(ABC):
             try:
                 return read(await self._post(sent))
             except self.errors as error:
-                if not self._amended(self._fault(error), sent):
+                if not self._amended(self.fault(error), sent):
                     raise
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 # Whatever came back, it is not what the protocol says.
@@ -373,15 +373,16 @@ class RemoteModel(ABC):
         await self._close_client()
 
 
-def _unsized(schema: Any) -> Any:
-    """A schema without sizes; a question may be called like one.
+def _without(schema: Any, keywords: Sequence[str]) -> Any:
+    """A schema without some keywords; a question may be called like one.
 
-    >>> _unsized({"properties": {"minimum": {"type": "string", "maxLength": 9}}})
+    >>> _without({"properties": {"minimum": {"type": "string", "maxLength": 9}}}, SIZES)
     {'properties': {'minimum': {'type': 'string'}}}
     """
     if isinstance(schema, Mapping):
-        return {k: _unsized(one) for k, one in schema.items() if k not in _SIZES or isinstance(one, Mapping)}
-    return [_unsized(one) for one in schema] if isinstance(schema, list) else schema
+        kept = {k: one for k, one in schema.items() if k not in keywords or isinstance(one, Mapping)}
+        return {k: _without(one, keywords) for k, one in kept.items()}
+    return [_without(one, keywords) for one in schema] if isinstance(schema, list) else schema
 
 
 def is_secret(key: str) -> bool:
@@ -395,7 +396,7 @@ def is_secret(key: str) -> bool:
 
 
 def shown_host(url: str) -> str:
-    """The endpoint as it may be shown: without a user, a password or a query."""
+    """The endpoint as it can be shown: without a user, a password or a query."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ModelError("The base URL is not one; write it as http://localhost:8000/v1.")

@@ -197,7 +197,6 @@ class TransformersNet:
         return self._torch.where(seen, nothing, self._torch.finfo(self._net.dtype).min)[:, None]
 
     def _forward(self, ids: Any, last: int, **given: Any) -> Any:
-        """A pass that tells the logits of the last tokens."""
         if self._keeps_last:
             return self._net(input_ids=ids, logits_to_keep=last, **given)
         answer = self._net(input_ids=ids, **given)
@@ -271,7 +270,6 @@ def _two_parts(
 
 
 def _attended(query: Any, key: Any, value: Any, scaling: float | None, mask: Any = None) -> tuple[Any, Any]:
-    """What attention gives, and the logarithm of the sum of its weights."""
     import torch
 
     aten = torch.ops.aten

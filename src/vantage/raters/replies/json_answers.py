@@ -22,6 +22,8 @@ _ASIDE = {
     *("scale", "max", "maximum", "min", "minimum", "n"),
 }
 
+_DEGREES = {"level", "degree", "amount", "extent", "of", "the", "overall", "perceived"}
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerField:
@@ -35,13 +37,16 @@ class AnswerField:
 def answer_fields(data: Any, names: frozenset[str], *, strict: bool = False) -> list[AnswerField]:
     """The values of parsed JSON that stand under an answer's key, or under a name of the question.
 
-    In recorded replies an object with a single value beside the reason needs no telling key. Strictly, the answer
-    stands under one of the keys that a prompt of Vantage asks for; other keys can only contradict it.
+    In recorded replies a single value beside the reason may also stand under the question's name with words of degree.
+    Strictly, the answer stands under one of the keys that a prompt of Vantage asks for; other keys can only contradict
+    it.
 
     >>> [field.value for field in answer_fields({"result": {"Final answer": 4, "why": "so"}}, frozenset())]
     [4]
-    >>> [field.value for field in answer_fields({"how ironic": 4, "reason": "so"}, frozenset())]
+    >>> [field.value for field in answer_fields({"level of irony": 4, "reason": "so"}, frozenset({"irony"}))]
     [4]
+    >>> answer_fields({"number_of_sentences": 4}, frozenset({"irony"}))
+    []
     >>> answer_fields({"stars": 4, "reason": "so"}, frozenset(), strict=True)
     []
     """
@@ -56,7 +61,8 @@ def answer_fields(data: Any, names: frozenset[str], *, strict: bool = False) -> 
     if fields or strict:
         return fields
     rest = [f for f in _walk(data, 0) if not (set(words(f.key).split()) & (_REASONS | _ASIDE))]
-    return rest if len(rest) == 1 and not isinstance(rest[0].value, dict) else []
+    is_answer = len(rest) == 1 and not isinstance(rest[0].value, dict) and _names_question(rest[0].key, names)
+    return rest if is_answer else []
 
 
 def reason_of(data: Any) -> str | None:
@@ -79,6 +85,12 @@ def reason_of(data: Any) -> str | None:
 def _names_answer(key: str) -> bool:
     parts = words(key).split()
     return bool(set(parts) & _ANSWERS) and not set(parts) & (_REASONS | _ASIDE)
+
+
+def _names_question(key: str, names: frozenset[str]) -> bool:
+    """Whether a key is a name of the question and words of degree."""
+    left = (f" {words(key)} ".replace(f" {name} ", " ").split() for name in names if f" {name} " in f" {words(key)} ")
+    return any(set(rest) <= _DEGREES for rest in left)
 
 
 def _opened(field: AnswerField, *, strict: bool) -> Iterator[AnswerField]:

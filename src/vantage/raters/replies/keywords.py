@@ -161,10 +161,8 @@ def _is_keyword(word: str) -> bool:
 
 
 def _clean(text: str) -> str:
-    """A reason without the marks around it."""
     return " ".join(text.strip(" \t\"'`*_|").split())
 
 
 def _word(text: str) -> str:
-    """A keyword without the marks around it."""
     return _clean(text).strip(" *_:;,.!\"'")

@@ -125,8 +125,6 @@ def _points(
 
 
 class _Batch:
-    """Reads what belongs to each of several questions."""
-
     def __init__(self, questions: Sequence[Question], source: str | None, strict: bool) -> None:
         self.strict = strict
         self.parsers = {question.id: Parser(question, source, strict=strict) for question in questions}

@@ -93,7 +93,6 @@ class _Reader:
         return self._word()
 
     def _group(self, depth: int) -> dict[str, Any] | list[Any]:
-        """An object or an array."""
         keyed = self.text[self.at] == "{"
         closes = "}" if keyed else "]"
         entries: list[tuple[Any, Any]] = []
@@ -119,7 +118,6 @@ class _Reader:
         return {str(key): value for key, value in entries} if keyed else [value for _, value in entries]
 
     def _word(self) -> Any:
-        """A string, a number or a bare word."""
         if self.text[self.at] in _STRINGS:
             return self._string()
         number = _NUMBER.match(self.text, self.at)

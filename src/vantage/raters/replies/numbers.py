@@ -39,6 +39,7 @@ _OUT_OF = re.compile(
     rf"\s?[*_\"')]{{0,4}}\s?(?:/|out\sof|of|von|sur|su|de|van|av|из)\s?(?:a\spossible\s)?(?P<top>{DIGITS})(?![\w])",
     re.IGNORECASE,
 )
+_OUT_OF_WORD = re.compile(rf"\sout\sof\s({'|'.join(WORDS)})\b", re.IGNORECASE)
 _RANGE_TAIL = re.compile(
     rf"\s?[*_\"')]{{0,4}}\s?(?:-|(?!of\b){JOINED}|a(?=\s\d)|\.\.|,?\s?\(?(?:or\s)?(?:maybe|possibly|perhaps))\s?[*_\"']{{0,4}}(?:an?\s)?[+-]?(?:{DIGITS}|{'|'.join(UNITS[:11])})"
     r"(?=[*_]{0,4}\s{0,3}(?:$|[\n.,;:!?)\]\"'(]|out\sof|/|because|on\b|for\b|-))",
@@ -87,23 +88,26 @@ def read_number(text: str, at: int, scale: Scale) -> Reading | None:
         return None
     if match := _RANGE.match(text, at):
         return Reading("range", match.end())
-    match = _SLOT.match(text, at)
+    digits = _SLOT.match(text, at)
+    match = digits or _WORD_SLOT.match(text, at)
     if match is None:
-        return _read_word(text, at, scale)
-    value = amount(match)
+        return None
+    value = amount(match) if digits else _sign(match) * WORDS[re.sub(r"[ -]", "-", match["word"].casefold())]
     end = match.end()
-    if scale.named and "option" in match["filler"].casefold():  # the options had no numbers
+    if digits and scale.named and "option" in match["filler"].casefold():  # the options had no numbers
         return Reading("other-scale", end)
     if _other_sign(text, match, scale):
         return Reading("conflict", end)
-    if percent := _PERCENT.match(text, end):
-        if scale.range != (0.0, 100.0):
-            return None
-        return _placed(value, "number", percent.end(), scale)
+    if digits and (percent := _PERCENT.match(text, end)):
+        return _placed(value, "number", percent.end(), scale) if scale.range == (0.0, 100.0) else None
     if top := _OUT_OF.match(text, end):
         return _of(value, _float(top["top"]), top.end(), scale)
+    if not digits and (top := _OUT_OF_WORD.match(text, end)):
+        return _of(value, WORDS[top[1].casefold()], top.end(), scale)
     if tail := _RANGE_TAIL.match(text, end):
         return Reading("range", tail.end())
+    if not digits:
+        return _placed(value, "word", end, scale) if _AFTER_WORD.match(text, end) else None
     if equal := _EQUAL.match(text, end):
         return Reading("conflict", equal.end())
     if not _AFTER.match(text, end) or (scale.named and text[end : end + 1] == ")" and "(" not in text[:at]):
@@ -136,25 +140,6 @@ def _other_sign(text: str, match: re.Match[str], scale: Scale) -> bool:
         return False
     before, behind = text[max(0, match.start() - 14) : match.start()], text[match.end() : match.end() + 30]
     return bool(_NEGATIVE_BEFORE.search(before) or _NEGATIVE_BEHIND.match(behind))
-
-
-def _read_word(text: str, at: int, scale: Scale) -> Reading | None:
-    match = _WORD_SLOT.match(text, at)
-    if match is None:
-        return None
-    value = WORDS[re.sub(r"[ -]", "-", match["word"].casefold())]
-    value *= _sign(match)
-    if _other_sign(text, match, scale):
-        return Reading("conflict", match.end())
-    if top := _OUT_OF.match(text, match.end()):
-        return _of(value, _float(top["top"]), top.end(), scale)
-    if top_word := re.compile(rf"\sout\sof\s({'|'.join(WORDS)})\b", re.IGNORECASE).match(text, match.end()):
-        return _of(value, WORDS[top_word[1].casefold()], top_word.end(), scale)
-    if tail := _RANGE_TAIL.match(text, match.end()):
-        return Reading("range", tail.end())
-    if not _AFTER_WORD.match(text, match.end()):
-        return None
-    return _placed(value, "word", match.end(), scale)
 
 
 def _of(value: float, top: float, end: int, scale: Scale) -> Reading:

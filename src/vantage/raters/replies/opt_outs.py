@@ -93,7 +93,6 @@ def phrase(sentence: str, scale: Scale) -> Reading | None:
 
 
 def _first(statuses: tuple[Status, ...], end: int, scale: Scale) -> Reading | None:
-    """The first of these opt-outs that the scale offers."""
     has = [opt_out.status for opt_out in scale.opt_outs]
     status = next((status for status in statuses if status in has), None)
     return Reading("phrase", end, opt_out=status) if status else None

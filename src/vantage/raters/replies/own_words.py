@@ -194,7 +194,6 @@ def names(question: Question) -> frozenset[str]:
 
 
 def _declined(text: str, question: Question) -> str | None:
-    """The opt-out that a text consists of."""
     reading = read_opt_out(text, 0, question.scale)
     return reading.opt_out if reading and closed(text, reading.end) else None
 

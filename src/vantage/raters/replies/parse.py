@@ -40,6 +40,12 @@ _EXAMPLE: Final = re.compile(
     r"\b(?:example|format|form|possible|could|would|might|if|previous|others?)\b[^.!?\n]{0,60}:\W{0,3}$", re.IGNORECASE
 )
 """A line that announces what is not the answer."""
+_OFFERED: Final = re.compile(
+    r"\b(?:example|sample|(?:could|might|may|would)\s(?:be|look)|possible|hypothetical|illustrat\w{2,6})\b"
+    r"[^.!?\n]{0,60}:\s*\Z",
+    re.IGNORECASE,
+)
+"""What announces an object as an example or a possibility."""
 _RATED: Final = re.compile(r"rating|score|grade", re.IGNORECASE)
 _INLINE: Final = re.compile(r"(?<=[.!?)\"'])\s{1,3}[*_]{0,3}Answer[*_]{0,3}:[^:]{1,80}$")
 """An answer line that was not given a line of its own."""
@@ -130,7 +136,6 @@ class Parser:
         return unparsed("not-the-form")
 
     def _alone(self, text: str, cut: bool) -> ParsedReply | None:
-        """The option alone."""
         reading = read_all(text, self.scale)
         if reading is None or (cut and self._may_go_on(text)):
             return None
@@ -192,6 +197,8 @@ class Parser:
 
     def _json(self, text: str) -> ParsedReply | None:
         objects = [(one, reply) for one in find_json(text) if (reply := self._object(one))]
+        if any(_OFFERED.search(text[max(0, one.start - 200) : one.start]) for one, _ in objects):
+            return unparsed("no-answer")
         if not objects:
             return None
         reply = _agreed([reply for _, reply in objects])

@@ -97,8 +97,8 @@ class BaselinePredictor:
         if missing := int((~known[instances.text]).sum()):
             note_once(
                 self.notes,
-                f"{missing:,} of {len(instances):,} pairs are on texts that nobody judged in training; "
-                "they get the majority of all.",
+                f"{missing:,} of {len(instances):,} pairs are about texts that nobody judged in training; "
+                "they get the overall majority.",
             )
         return np.asarray(rows[instances.text])
 

@@ -20,7 +20,7 @@ from vantage.corpora.writers.place import put_file
 from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.encoders import window
-from vantage.raters.models.base import note_once, require
+from vantage.raters.models.base import brief, note_once, require
 from vantage.raters.trained.base import Floats, PredictedAnswers, Progress, mixture, short_name
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
 from vantage.raters.trained.examples import Examples, Instances, Labels, Rows, held_out
@@ -61,7 +61,7 @@ class State:
     done: bool = False
 
     def note(self, score: float, patience: int, epochs: int) -> bool:
-        """Takes in the score of an epoch; says whether it is the best one so far."""
+        """Records the score of an epoch; returns whether it is the best so far."""
         self.epoch += 1
         self.history.append(score)
         better = score > self.best
@@ -92,8 +92,7 @@ class Checkpoint:
                 training, state = stored["training"], State(**json.loads(stored["state"]))
                 tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
         except (KeyError, TypeError, ValueError, OSError, safetensors.SafetensorError) as error:
-            reason = " ".join(str(error).split())[:120]
-            problem = f"the checkpoint cannot be read ({reason})"
+            problem = f"the checkpoint cannot be read ({brief(error)})"
             raise InputError(problem, file=self.file, remedy="delete it to start again") from None
         if training != self.training:
             raise InputError(
@@ -124,7 +123,7 @@ def restore_optimizer(optimizer: Any, tensors: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What came of a member: its parameters, its outputs for the held-out part and the score of every epoch."""
+    """A trained member: its parameters, its outputs for the held-out part and the score of every epoch."""
 
     tensors: dict[str, Any]
     held: Floats
@@ -187,7 +186,6 @@ def train(
 def _kept(
     names: Sequence[str], parameters: Mapping[str, Any], best: Mapping[str, Any], optimizer: Any
 ) -> dict[str, Any]:
-    """What is needed to go on after an epoch."""
     kept = {f"now.{name}": parameters[name].detach().cpu().contiguous() for name in names}
     kept |= {f"best.{name}": value.cpu().contiguous() for name, value in best.items()}
     for number, moments in optimizer.state_dict()["state"].items():

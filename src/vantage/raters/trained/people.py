@@ -152,7 +152,6 @@ def _as_text(raters: pl.DataFrame, trait: str) -> pl.Expr:
 
 
 def _numbers(values: set[str | None]) -> set[float]:
-    """The values as numbers; none where one of them is no number."""
     try:
         numbers = {float(value or "") for value in values}
     except ValueError:

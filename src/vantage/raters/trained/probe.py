@@ -26,7 +26,7 @@ from vantage.instruments import Question
 from vantage.raters.encoders import HuggingFaceEncoder, resolved
 from vantage.raters.item_words import key
 from vantage.raters.models import load_model
-from vantage.raters.models.base import ModelError, note_once
+from vantage.raters.models.base import ModelError, brief, note_once
 from vantage.raters.models.prefix_scorer import Stateful
 from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, Progress, refuse_unknown, short_name
 from vantage.raters.trained.examples import Examples, Instances, Labels, grouped_folds, held_out
@@ -253,8 +253,9 @@ class ProbePredictor:
         try:
             regression = KernelRegression.load(saved.folder / f"{saved.name}-probe.npz", data)
         except (KeyError, OSError, ValueError) as error:
-            reason = " ".join(str(error).split())[:120]
-            raise InputError(f"the probe cannot be read ({reason})", file=saved.folder, remedy="fit it again") from None
+            raise InputError(
+                f"the probe cannot be read ({brief(error)})", file=saved.folder, remedy="fit it again"
+            ) from None
         settings = cls.read_by.of(**data["settings"])
         return cls(settings, saved.questions, regression, data["errors"], data["validation"])
 
@@ -343,7 +344,7 @@ def _views(
             progress(min(start + PART, len(rows)), len(rows))
     if cut:
         read = getattr(getattr(model, "model", model), "longest", settings.longest)
-        note = f"{cut:,} of {len(rows):,} texts are longer than {read} tokens; what is beyond was not read."
+        note = f"{cut:,} of {len(rows):,} texts are longer than {read} tokens; the rest was not read."
         note_once(notes, note)
     views = np.concatenate(blocks)
     ordered = np.empty_like(views)

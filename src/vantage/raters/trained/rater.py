@@ -86,7 +86,7 @@ class TrainedRater:
 
     @property
     def notes(self) -> list[str]:
-        """What must be told about it: options it never saw, strangers it judged for, texts that were cut."""
+        """What its users should know: options it never saw, strangers it judged for, texts that were cut."""
         return list(dict.fromkeys([*self.warnings, *(note for part in self.parts for note in part.predictor.notes)]))
 
     def row(self) -> dict[str, Any]:
@@ -155,7 +155,6 @@ class TrainedRater:
         return pl.concat(self._judgments(instances, q, predicted[q.id], condition) for q in asked)
 
     def _judgments(self, instances: Instances, asked: Question, said: PredictedAnswers, condition: str) -> pl.DataFrame:
-        """Predictions as rows of the judgments table, with what is behind them."""
         count = len(instances)
         columns = {
             "item": [instances.items[row] for row in instances.text],
@@ -207,7 +206,7 @@ class TrainedRater:
             )
             untold = sum(all(value is None for value in instances.profiles[user]) for user in strangers)
             if untold and people.traits:
-                note_once(self.warnings, f"Of {untold:,} of them no trait is known.")
+                note_once(self.warnings, f"{untold:,} of them have no known trait.")
         return instances
 
     def _no_pairs(self) -> InputError:

@@ -142,7 +142,7 @@ class BatchEngine:
     def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """A client of the endpoint; models that run here have no batches to send."""
         if not getattr(kind_of(rater.model_name), "batches", ""):
-            raise InputError(f"Vantage knows no batch API of '{rater.model_name}'", remedy="leave --batch out")
+            raise InputError(f"Vantage has no batch API for '{rater.model_name}'", remedy="leave --batch out")
         return rater.open()
 
     def run(self, model: ChatModel, job: Job) -> None:
@@ -164,8 +164,6 @@ _Pending: TypeAlias = tuple[KeyedCall, int, bytes]
 
 
 class _Batches:
-    """The batches of one run at one provider."""
-
     def __init__(self, model: RemoteModel, job: Job) -> None:
         self.model, self.job = model, job
         self.host = urlsplit(model.url).netloc
@@ -199,13 +197,13 @@ class _Batches:
             self.job.settle()
 
     def end(self) -> None:
-        """Says what stays at the provider."""
         self.wire.close()
         if self.submitted:
             self.job.tally.notes.append(f"{self.submitted:,} requests were submitted in batches, at half the price.")
         if self._open:
             self.job.tally.notes.append(
-                f"{self._under_way:,} requests stay in batches at {self.host}; the same command collects them."
+                f"{self._under_way:,} requests are still in batches at {self.host}; run the same command again to "
+                "collect them."
             )
 
     @property
@@ -213,7 +211,7 @@ class _Batches:
         return sum(len(batch.calls) for batch in self._open.values())
 
     def _arrived(self, batch: Batch) -> bool:
-        """Whether a batch arrived though nobody heard of it; one that did not is forgotten."""
+        """Whether a batch of unknown fate arrived; one that did not is forgotten."""
         known = {one.name for state in ("open", "collected") for one in self.ledger.batches(state)}
         name = self.protocol.find(self.wire, batch.token, batch.at, batch.size, known)
         if name is None:
@@ -242,7 +240,6 @@ class _Batches:
             self._submit(pending)
 
     def _body(self, call: KeyedCall) -> dict[str, Any]:
-        """What a single request would send."""
         if call.ask.options and not self.model.tells_probabilities:
             raise ModelError(self.model.no_probabilities)
         return self.model.body(call.ask.request, call.ask.options)
@@ -289,7 +286,6 @@ class _Batches:
         raise ModelError(f"A batch could not be submitted: {lost}")
 
     def _ask_after(self, batch: Batch) -> None:
-        """Collects a batch that has ended."""
         standing = self.protocol.standing(self.wire, batch.name)
         if standing.state == "running":
             return
@@ -297,7 +293,7 @@ class _Batches:
         if standing.state == "overloaded" and self.most > 1:
             # Too much is queued there: less is submitted from now on, and these go again.
             self.most = max(1, min(self.most, len(batch.calls)) // 2)
-            note_once(self.model.notes, f"{self.host} allows no more in its queue; batches were made smaller.")
+            note_once(self.model.notes, f"{self.host} has a full queue; batches were made smaller.")
             self._again.extend((call, batch.tries[key] - 1) for key, call in batch.calls.items())
             self.ledger.freed(batch.calls)
         else:

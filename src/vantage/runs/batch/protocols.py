@@ -12,11 +12,8 @@ from pkgutil import resolve_name
 from typing import Any, Final, Literal, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
-import openai
-
 from vantage.errors import InputError, VantageError
 from vantage.raters.models.base import ModelError, Passing
-from vantage.raters.models.faults import of_client
 from vantage.raters.models.remote import RemoteModel
 from vantage.runs.engines.local import OUTAGE, back_off
 
@@ -37,60 +34,53 @@ class Wire:
     """Sends to one provider, with the model's key, from the thread of an engine; `stopping` ends all waiting."""
 
     def __init__(self, model: RemoteModel, stopping: threading.Event) -> None:
-        self._model, self._stopping = model, stopping
-        self._client, self._options = model.synchronous(), cast(Any, {"headers": model.sent_headers})
+        self.model, self._stopping = model, stopping
+        self.client: Any = model.synchronous()
+        self._options = cast(Any, {"headers": model.sent_headers})
         self._answered = False
         self._draw = random.Random()  # noqa: S311 - spreads retries, decides nothing
 
     def get(self, path: str) -> Any:
-        """What stands at a path, as JSON: an object or a list."""
-        return self._through(lambda: _data(self._client.get(path, cast_to=object, options=self._options)))
+        """The JSON at a path: an object or a list."""
+        return self.ask(lambda: _data(self.client.get(path, cast_to=object, options=self._options)))
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file at a path."""
-        text = self._through(lambda: self._client.get(path, cast_to=str, options=self._options))
+        text = self.ask(lambda: self.client.get(path, cast_to=str, options=self._options))
         return [line for line in text.split("\n") if line.strip()]
 
     def upload(self, path: str, name: str, lines: Sequence[bytes], **fields: str) -> Any:
-        """Uploads a file of lines; one that arrives twice does no harm, since nothing is done with it yet."""
+        """Uploads a file of lines; a second copy does no harm, since nothing is done with it yet."""
         file = ("file", (name, b"\n".join(lines) + b"\n", "application/jsonl"))
         options: Any = {"headers": {"Content-Type": "multipart/form-data", **self._options["headers"]}}
-        return self._through(
-            lambda: _data(self._client.post(path, cast_to=object, body=fields, files=[file], options=options))
+        return self.ask(
+            lambda: _data(self.client.post(path, cast_to=object, body=fields, files=[file], options=options))
         )
 
     def post_once(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Posts what must not arrive twice (see `once`)."""
+        return self.once(lambda: _data(self.client.post(path, cast_to=object, body=dict(body), options=self._options)))
+
+    def once(self, send: Callable[[], T]) -> T:
         """Sends what must not arrive twice: repeated only when the provider says that it did not take it.
 
         Where the answer is lost this raises `Uncertain`.
         """
 
-        def post() -> Any:
+        def sent() -> T:
             try:
-                return _data(self._client.post(path, cast_to=object, body=dict(body), options=self._options))
-            except openai.RateLimitError:
+                return send()
+            except self.model.errors as error:
+                fault = self.model.fault(error)
+                if fault.status is None or fault.status == 408 or fault.status >= 500:
+                    raise Uncertain(self.model.sentence(fault)) from None
                 raise
-            except openai.APIStatusError as error:
-                if error.status_code >= 500 or error.status_code == 408:
-                    raise Uncertain(self._model.sentence(of_client(error))) from None
-                raise
-            except openai.APIConnectionError as error:
-                raise Uncertain(self._model.sentence(of_client(error))) from None
             except Passing as fault:
                 raise Uncertain(str(fault)) from None
 
-        return self._through(post)
+        return self.ask(sent)
 
-    def wait(self, seconds: float) -> None:
-        """Waits, unless the run is stopped meanwhile."""
-        if self._stopping.wait(seconds):
-            raise BatchStopped("The run was stopped.")
-
-    def close(self) -> None:
-        """Closes the connections."""
-        self._client.close()
-
-    def _through(self, send: Callable[[], T]) -> T:
+    def ask(self, send: Callable[[], T]) -> T:
         """Sends, through faults that pass; an outage of a provider that has answered before costs no tries."""
         tries, until = 0, time.monotonic() + OUTAGE
         while True:
@@ -106,16 +96,25 @@ class Wire:
             self._answered = True
             return answer
 
+    def wait(self, seconds: float) -> None:
+        """Waits, unless the run is stopped meanwhile."""
+        if self._stopping.wait(seconds):
+            raise BatchStopped("The run was stopped.")
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self.client.close()
+
     def _tried(self, send: Callable[[], T]) -> T:
         try:
             return send()
-        except openai.NotFoundError as error:
-            said = " ".join(str(error.message).split())[:200].rstrip(".")
-            raise ModelError(f"{self._model.url} has no batch API here ({said}); leave --batch out.") from None
-        except openai.OpenAIError as error:
-            fault = of_client(error)
-            self._model.ended(fault)
-            raise ModelError(self._model.sentence(fault)) from None
+        except self.model.errors as error:
+            fault = self.model.fault(error)
+        if fault.status == 404:
+            said = " ".join(fault.message.split())[:200].rstrip(".")
+            raise ModelError(f"{self.model.url} has no batch API here ({said}); leave --batch out.")
+        self.model.ended(fault)
+        raise ModelError(self.model.sentence(fault))
 
 
 def _data(answer: Any) -> Any:
@@ -180,6 +179,7 @@ PROTOCOLS: Final = {
     "openai": "vantage.runs.batch.providers:OpenAIBatches",
     "anthropic": "vantage.runs.batch.providers:AnthropicBatches",
     "azure": "vantage.runs.batch.providers:AzureBatches",
+    "bedrock": "vantage.runs.batch.providers:BedrockBatches",
     "gemini": "vantage.runs.batch.providers:GeminiBatches",
     "mistral": "vantage.runs.batch.providers:MistralBatches",
     "together": "vantage.runs.batch.providers:TogetherBatches",

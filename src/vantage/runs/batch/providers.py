@@ -22,6 +22,7 @@ _RUNNING: Final = (
     *("queued", "running", "cancellation_requested"),
 )
 _GEMINI_RUNNING: Final = ("BATCH_STATE_UNSPECIFIED", "BATCH_STATE_PENDING", "BATCH_STATE_RUNNING")
+_BEDROCK_RUNNING: Final = ("Submitted", "Validating", "Scheduled", "InProgress", "Stopping")
 _GRPC: Final = {1: 408, 4: 504, 7: 403, 8: 429, 13: 500, 14: 503, 16: 401}
 """Google's codes of errors as the status that a single request would have got."""
 _UNTOLD: Final = "The batch has ended without a result for this request."
@@ -95,7 +96,6 @@ class OpenAIBatches(BatchProtocol):
 
 
 def _file(token: str) -> str:
-    """The name of the file of a batch."""
     return f"vantage-{token}.jsonl"
 
 
@@ -280,6 +280,65 @@ class GeminiBatches(BatchProtocol):
         code = int(error.get("code") or 0)
         status = code if code >= 400 else _GRPC.get(code, 400)
         return BatchResult(name, {"error": error}, str(error.get("message") or "no reason is given"), status)
+
+
+class BedrockBatches(BatchProtocol):
+    """Bedrock's Converse jobs, whose requests and results are files in S3; a job has at least 100 requests."""
+
+    def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A request as it stands in the file: the model is named by the job."""
+        return {"recordId": name, "modelInput": {key: value for key, value in body.items() if key != "modelId"}}
+
+    def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
+        """Puts the file into the bucket and makes a job of it."""
+        place, role = wire.model.batch_bucket, wire.model.batch_role  # type: ignore[attr-defined]
+        bucket, _, folder = place.partition("/")
+        file = {"Bucket": bucket, "Key": f"{folder}/{_file(token)}".lstrip("/"), "Body": b"\n".join(lines) + b"\n"}
+        wire.ask(lambda: wire.client.files.put_object(**file))
+        source = {"s3InputFormat": "JSONL", "s3Uri": f"s3://{place}/{_file(token)}"}
+        job = {
+            "jobName": f"vantage-{token}",
+            "clientRequestToken": token,
+            "roleArn": role,
+            "modelId": model,
+            "modelInvocationType": "Converse",
+            "inputDataConfig": {"s3InputDataConfig": source},
+            "outputDataConfig": {"s3OutputDataConfig": {"s3Uri": f"s3://{place}/"}},
+        }
+        return str(wire.once(lambda: wire.client.jobs.create_model_invocation_job(**job))["jobArn"])
+
+    def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
+        """Looks for our token among the jobs."""
+        page = wire.ask(lambda: wire.client.jobs.list_model_invocation_jobs(nameContains=token))
+        return next((str(job["jobArn"]) for job in page.get("invocationJobSummaries") or ()), None)
+
+    def standing(self, wire: Wire, batch: str) -> Standing:
+        """How far the job has come."""
+        job = wire.ask(lambda: wire.client.jobs.get_model_invocation_job(jobIdentifier=batch))
+        if job["status"] in _BEDROCK_RUNNING:
+            return Standing("running")
+        if job["status"] == "Failed":
+            return Standing("refused", _refused(job))
+        source = job["inputDataConfig"]["s3InputDataConfig"]["s3Uri"].rpartition("/")[2]
+        place = job["outputDataConfig"]["s3OutputDataConfig"]["s3Uri"].removeprefix("s3://").rstrip("/")
+        bucket, _, key = f"{place}/{batch.rpartition('/')[2]}/{source}.out".partition("/")
+        files = wire.client.files
+
+        def read() -> str:
+            try:
+                return str(files.get_object(Bucket=bucket, Key=key)["Body"].read().decode())
+            except files.exceptions.NoSuchKey:  # a job that was stopped or expired may have none
+                return ""
+
+        return Standing("ended", _UNTOLD, filter(str.strip, wire.ask(read).split("\n")))
+
+    def result(self, line: Any) -> BatchResult:
+        """A line of the file of results."""
+        name = str(line["recordId"])
+        if "modelOutput" in line:
+            return BatchResult(name, line["modelOutput"], status=200)
+        error = line["error"]
+        return BatchResult(name, error=str(error.get("errorMessage")), status=int(error.get("errorCode") or 0))
 
 
 def _seconds(time: Any) -> float:

@@ -52,7 +52,7 @@ def back_off(tries: int, draw: random.Random) -> float:
 
 
 class AdaptiveLimiter:
-    """Lets so many requests through at a time: fewer after an overload, slowly more while all goes well.
+    """Limits the requests in flight: fewer after an overload, gradually more while all goes well.
 
     Additive increase, multiplicative decrease (Chiu and Jain 1989): the limit is halved when the server says that it
     is overloaded, once for all requests that were under way at that moment, and grows by one for every round of
@@ -67,7 +67,7 @@ class AdaptiveLimiter:
         self._queue: deque[asyncio.Future[None]] = deque()
 
     async def enter(self) -> float:
-        """Waits for a place; gives the moment at which the request sets out."""
+        """Waits for a place; returns the moment at which the request starts."""
         while True:
             wait = self._closed_until - time.monotonic()
             if wait > 0:
@@ -92,13 +92,13 @@ class AdaptiveLimiter:
             self._call()
 
     def went_well(self) -> None:
-        """The server had time for a request."""
+        """The server answered a request."""
         if self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
             self._call()
 
     def overloaded(self, since: float, after: float | None) -> None:
-        """The server had no time for a request that set out at `since`, and may have asked to wait."""
+        """The server was too busy for a request sent at `since`, and may have asked to wait."""
         now = time.monotonic()
         if since > self._halved:
             self.limit, self._halved = max(1.0, self.limit / 2), now
@@ -115,7 +115,7 @@ class AdaptiveLimiter:
 
 
 class PerMinute:
-    """Spreads something that is limited per minute evenly over it; a second's worth may come at once."""
+    """Spreads something that is limited per minute evenly over the minute; a second's worth may come at once."""
 
     def __init__(self, limit: float | None) -> None:
         self._next = time.monotonic()
@@ -137,9 +137,9 @@ class PerMinute:
 
 
 REACH: Final = 5.0
-"""Seconds in which an endpoint that is up takes a connection."""
+"""Seconds within which a running endpoint accepts a connection."""
 GRACE: Final = 10.0
-"""Seconds that requests under way are given when a run is stopped."""
+"""Seconds that requests in flight are given when a run is stopped."""
 SMALLEST: Final = 32
 """Requests in the first batch of a model that runs here."""
 LARGEST: Final = 2048
@@ -168,8 +168,6 @@ class LocalEngine:
 
 
 class _Remotely:
-    """Many requests under way to one endpoint."""
-
     def __init__(self, model: Remote, job: Job) -> None:
         self.model, self.job = model, job
         self.own: int = getattr(model, "concurrency", CONCURRENCY)
@@ -215,7 +213,6 @@ class _Remotely:
         self.tokens.allow(options.tokens_per_minute)
 
     async def _send_on(self) -> None:
-        """Sends one request after the other."""
         while not self.job.stopping.is_set():
             await self.limiter.enter()
             try:
@@ -264,7 +261,6 @@ class _Remotely:
             await self._send([call])
 
     async def _spend(self, call: KeyedCall) -> None:
-        """Waits for the request's share of the minute."""
         await self.requests.spend(1)
         if self.job.options.tokens_per_minute is not None:
             await self.tokens.spend(sum(estimate_tokens(m.content) for m in call.ask.request.messages))
@@ -311,7 +307,6 @@ class _Remotely:
         return completions, "", False
 
     async def _reachable(self) -> bool:
-        """Whether anybody listens at the endpoint."""
         parts = urlsplit(str(getattr(self.model, "url", "")))
         try:
             async with asyncio.timeout(REACH):
@@ -330,13 +325,13 @@ class _Remotely:
         """
         said, now = str(fault).rstrip("."), time.monotonic()
         if fault.after is not None and fault.after > PATIENCE:
-            self.job.tally.note(f"{said}; it asks to wait {wait / 3600:.1f} h, which is done.")
+            self.job.tally.note(f"{said}; waiting for the {wait / 3600:.1f} h that it asks for.")
             return True
         if not (fault.down and self.answered):
             return False
         self.down_since = now if self.down_since is None else self.down_since
         self.job.tally.standing = "waiting for the endpoint"
-        self.job.tally.note(f"{said}; outages are waited out, for a day at most.")
+        self.job.tally.note(f"{said}; waiting for up to a day until it is back.")
         return now - self.down_since < OUTAGE
 
 

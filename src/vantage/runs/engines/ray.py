@@ -23,7 +23,16 @@ from vantage.errors import InputError, VantageError
 from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import Ask
 from vantage.raters.models import account_of, is_remote, load_model
-from vantage.raters.models.base import AccountError, ChatModel, Completion, ModelError, Unopened, note_once, require
+from vantage.raters.models.base import (
+    AccountError,
+    ChatModel,
+    Completion,
+    ModelError,
+    Unopened,
+    brief,
+    note_once,
+    require,
+)
 from vantage.raters.models.huggingface import HubTokens
 from vantage.runs.engines.local import GRACE, LocalEngine
 from vantage.runs.job import UNSTORED, Budget, Job
@@ -192,10 +201,9 @@ class RayEngine:
                 crew.begin()
                 crew.work()
             except (ray.exceptions.RaySystemError, ray.exceptions.GetTimeoutError, ConnectionError) as error:
-                reason = " ".join(str(error).split())[:160].rstrip(".")
                 raise ModelError(
-                    f"The Ray cluster was lost ({reason}); every reply so far is stored, so start it and run the same "
-                    "command again."
+                    f"The Ray cluster was lost ({brief(error)}). Every reply so far is stored: start the cluster and "
+                    "run the same command again."
                 ) from None
             finally:
                 crew.end()
@@ -217,8 +225,7 @@ def connected(ray: Any, options: RunOptions) -> Iterator[None]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200].rstrip(".")
-        raise ModelError(f"The Ray cluster at {address} cannot be used ({reason}).") from None
+        raise ModelError(f"The Ray cluster at {address} cannot be used ({brief(error)}).") from None
     try:
         yield
     finally:
@@ -252,15 +259,11 @@ def crew_size(
 
 @dataclass(eq=False, slots=True)
 class _Hand:
-    """A worker as it is seen from here."""
-
     actor: Any
     under_way: dict[bytes, KeyedCall] = field(default_factory=dict)
 
 
 class _Crew:
-    """The workers of one run."""
-
     def __init__(
         self, ray: Any, rater: ChatRater, job: Job, model: ChatModel, count: int, needs: Mapping[str, float]
     ) -> None:
@@ -273,7 +276,6 @@ class _Crew:
         self._lost = 0
 
     def begin(self) -> None:
-        """Starts the workers and waits until they are ready."""
         self._hands = [_Hand(self._make.remote(*self._plan)) for _ in range(self.count)]
         starting = [hand.actor.begin.remote() for hand in self._hands]
         until = time.monotonic() + START
@@ -314,7 +316,6 @@ class _Crew:
                 exchanges[hand.actor.exchange.remote(handed, self.job.stopping.is_set())] = hand
 
     def end(self) -> None:
-        """Sends the workers home."""
         for hand in self._hands:
             self.ray.kill(hand.actor)
 
