@@ -116,20 +116,20 @@ def stopped(model: Readers, items: int = 120, stop: float = 0.3, most: int = 32)
 def figure() -> Figure:
     """Prints the table of docs/context.md and gives its figure."""
     rows = []
-    for several, label in ((5, "5 answers per request"), (1, "1 answer per request")):
+    for several, label in ((5, "5 answers"), (1, "1 answer")):
         for between in (0.3, 1.0, 2.0):
             for most in (8, 16, 32, 64):
                 model = Readers(between, several)
                 rho, requests, replies = stopped(model, most=most)
-                series = f"{label}, personas differ by {between:g}"
+                series = f"{label}, σ = {between:g}"
                 print(f"{series}, at most {most}: rho {rho:.3f}, {requests:.1f} requests, {replies:.0f} answers")
                 rows.append({"readers": series, "requests": requests, "rho": rho})
     again = Readers(1.0)
     print(f"two full plans (800 requests each): rho {spearmanr(again.full(120), again.full(120, 1))[0]:.3f}")
     options = {"x": "requests", "y": "rho", "series": "readers", "limits": [0.75, 1], "height": 3.4}
     options |= {
-        "x_label": "requests per statement; a full plan has 800",
-        "label": "rank correlation with the full plan",
+        "x_label": "requests (a full plan has 800)",
+        "label": "rank correlation with a full plan",
     }
     return Figure("stopping", "", "", "curve", pl.DataFrame(rows), options)
 

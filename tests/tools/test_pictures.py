@@ -69,7 +69,7 @@ def test_figures_of_the_readme_are_those_of_the_demo(
     pictures.keep(name, CHARTS[name]())
     now = pictures.kept(name)
     assert now.options == known.options
-    assert [row for row in now.data.rows()] == [
+    assert list(now.data.rows()) == [
         tuple(pytest.approx(cell, abs=1e-4) if isinstance(cell, float) else cell for cell in row)
         for row in known.data.rows()
     ]

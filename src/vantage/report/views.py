@@ -254,7 +254,7 @@ def who_of(corpus: Corpus) -> str:
 def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Iterator[Figure]:
     """A figure, or one for `each` value of a column, which captions name in braces: the first ones up to `most`.
 
-    A figure of fewer rows than `least` is left out, and so is one without any value, or a single one of more than `most`.
+    A figure of fewer rows than `least` is left out, as is one without any value, or a single one of more than `most`.
     """
     column, least, most = how.pop("each", ""), how.pop("least", 0), how.pop("most", None)
     drawn = how.get("value") or how.get("y") or "estimate"

@@ -589,7 +589,7 @@ const views = {
       spectrum(answer, given),
       divisive.length ? [h("h2", {}, "The most divisive"), h("ol", { class: "pinned" }, divisive)] : null,
       h("p", { class: "note" }, `Every text is a column: the answers as shares, sorted by ${question.ordered ? "their mean" : "the share of " + question.labels[0]}${beside ? ` among ${answer.by}` : ""}. `,
-        `Disagreement is the ${question.ordered ? "mean distance of two answers as a share of the scale" : "share of pairs of answers that differ"}. `, link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
+        `Disagreement is the ${question.ordered ? "mean distance between two answers as a share of the scale" : "share of pairs of answers that differ"}. `, link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
   },
 
   async items(given) {
@@ -676,7 +676,7 @@ const views = {
 
   async map(given) {
     const traits = Object.keys(overview.traits || {}), question = asked(given);
-    const kinds = [["heat", "Raters: every two"], ["agreement", "Raters by agreement"], overview.axes > 1 && ["items", "Items on two axes"]].filter(Boolean);
+    const kinds = [["heat", "Pairs of raters"], ["agreement", "Raters by agreement"], overview.axes > 1 && ["items", "Items on two axes"]].filter(Boolean);
     const kind = kinds.some(([name]) => name === given.kind) ? given.kind : "heat", items = kind === "items";
     let map = null, problem = "";
     try { map = await ask("map", items ? { kind, x: given.x, y: given.y } : { kind, question }); } catch (error) { problem = error.message; }
