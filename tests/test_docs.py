@@ -43,7 +43,7 @@ LONG = {
     *("audit.md", "compare-model.md", "panel.md", "perspective.md", "plan.md", "gallery.md"),
 }
 """Pages whose blocks ask a real model, write whole reports or simulate."""
-QUICK = {f"images/{name}.svg" for name in (*CHARTS, "scaling")}
+QUICK = {f"images/{name}.svg" for name in CHARTS}
 """Pages that are drawn from data that is kept, without computing it."""
 LONGEST = 3500
 """Words of a page that people are to read."""

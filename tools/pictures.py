@@ -211,6 +211,7 @@ def instrument(open_: Callable[..., Page], folder: Path) -> tuple[Page, str]:
         words = page.inner_text("body")
     finally:
         server.terminate()
+        server.wait()
     (folder / "both.html").write_text(SIDE_BY_SIDE.replace("PROMPT", html.escape(shown.stdout.strip())), "utf-8")
     page = open_(1090, 640, 1.2)
     page.goto((folder / "both.html").as_uri())
