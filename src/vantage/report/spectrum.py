@@ -36,8 +36,6 @@ NEAR: Final = 0.04
 """Named texts are at least this share of the width apart."""
 WIDE: Final = 0.25
 """Two people who are a quarter of a scale of several steps apart, on average, are divided strongly."""
-NONE: Final = 1e-9
-"""Less disagreement than this is none."""
 ALIKE: Final = 2 / 3
 """Where answers are two, or have no order: if fewer than this share give the same one."""
 
@@ -118,7 +116,7 @@ def division(counts: AnswerCounts) -> dict[str, Any]:
     """How many texts people are unanimous about, how many divide them strongly, and that as a sentence."""
     several = counts.n[:, 0] > 1
     texts = int(several.sum())
-    unanimous = int((counts.disagreement[several] < NONE).sum())
+    unanimous = int((counts.disagreement[several] < 1e-9).sum())
     if counts.question.scale.ordered and len(counts.codes) > 2:
         divided = np.nan_to_num(counts.disagreement) >= WIDE - 1e-9
     else:

@@ -133,7 +133,7 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     ends_of = {claim.columns[1] for claim in several} & {*frame.columns}
     known = {row for name in ends_of for row, end in enumerate(frame[name]) if end is not None}
     untested = known - {claim.row for claim in compared}
-    note += "; an interval without a p value was not tested and holds alone." if untested else "."
+    note += "; an interval without a p value was not tested and holds by itself." if untested else "."
     columns = {**view.columns, "p_family": Column("p (corrected)", digits=3, chance=True)}
     return frame, replace(view, columns=columns, show=shown, notes=[*view.notes, note])
 
