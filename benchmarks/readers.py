@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -21,11 +20,11 @@ from vantage.context import Simulator, detected, simulate
 from vantage.measures.ratings import Floats
 from vantage.raters.models.base import Completion, LogProbs, ModelError, Request
 from vantage.raters.personas import Personas
+from vantage.report import Figure
 from vantage.studies.context.pipeline.ambiguity import entropy
 
 ANSWERS = ("no", "yes", "ambiguous")
 SAMPLES = 20
-FIGURE = Path(__file__).parents[1] / "docs/images/context-stopping.svg"
 _NUMBER = re.compile(r"Statement (\d+)\.")
 
 
@@ -114,35 +113,30 @@ def stopped(model: Readers, items: int = 120, stop: float = 0.3, most: int = 32)
     return rho, model.requests / items, model.replies / items
 
 
-def main() -> None:
-    """Prints the table of docs/context.md and draws its figure."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(5.6, 3.2))
-    for several, label in ((5, "5 answers per request"), (1, "1 answer per request")):
+def figure() -> Figure:
+    """Prints the table of docs/context.md and gives its figure."""
+    rows = []
+    for several, label in ((5, "5 answers"), (1, "1 answer")):
         for between in (0.3, 1.0, 2.0):
-            points = []
             for most in (8, 16, 32, 64):
                 model = Readers(between, several)
                 rho, requests, replies = stopped(model, most=most)
-                points.append((requests, rho))
-                told = f"rho {rho:.3f}, {requests:.1f} requests, {replies:.0f} answers"
-                print(f"{label}, personas differ by {between:g}, at most {most}: {told}")
-            x, y = zip(*points, strict=True)
-            style = {0.3: ":", 1.0: "-", 2.0: "--"}[between]
-            colour = "#0072b2" if several > 1 else "#d55e00"
-            axes.plot(x, y, style, marker="o", color=colour, label=f"{label}, personas differ by {between:g}")
+                series = f"{label}, σ = {between:g}"
+                print(f"{series}, at most {most}: rho {rho:.3f}, {requests:.1f} requests, {replies:.0f} answers")
+                rows.append({"readers": series, "requests": requests, "rho": rho})
     again = Readers(1.0)
     print(f"two full plans (800 requests each): rho {spearmanr(again.full(120), again.full(120, 1))[0]:.3f}")
-    axes.axvline(80, color="#888888", linewidth=0.8)
-    axes.text(79, 0.83, "a tenth of the full plan", rotation=90, ha="right", fontsize=7, color="#555555")
-    axes.set(
-        xlabel="requests per statement", ylabel="rank correlation with the full plan", ylim=(0.75, 1.0), xlim=(0, 84)
-    )
-    axes.legend(fontsize=7, frameon=False, loc="lower right")
-    figure.tight_layout()
-    figure.savefig(FIGURE, metadata={"Date": None})
-    print(f"figure: {FIGURE}")
+    options = {"x": "requests", "y": "rho", "series": "readers", "limits": [0.75, 1], "height": 3.4}
+    options |= {
+        "x_label": "requests (a full plan has 800)",
+        "label": "rank correlation with a full plan",
+    }
+    return Figure("stopping", "", "", "curve", pl.DataFrame(rows), options)
+
+
+def main() -> None:
+    """Prints the table; `python -m tools.pictures context-stopping` keeps the figure, too."""
+    figure()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 import typer
 
+from tools.pictures import CHARTS
 from tools.reference import PAGES as GENERATED
 from vantage.cli import main
 from vantage.cli.app import app
@@ -42,6 +43,8 @@ LONG = {
     *("audit.md", "compare-model.md", "panel.md", "perspective.md", "plan.md", "gallery.md"),
 }
 """Pages whose blocks ask a real model, write whole reports or simulate."""
+QUICK = {f"images/{name}.svg" for name in CHARTS}
+"""Pages that are drawn from data that is kept, without computing it."""
 LONGEST = 3500
 """Words of a page that people are to read."""
 BLOCK = re.compile(r"^(?:<!-- (.*?) -->\n)?```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -171,8 +174,9 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", GENERATED)
+@pytest.mark.parametrize(
+    "name", [one if one in QUICK else pytest.param(one, marks=pytest.mark.slow) for one in GENERATED]
+)
 def test_the_pages_that_follow_from_the_code_are_current(name: str) -> None:
     kept, made = (ROOT / "docs" / name).read_text("utf-8"), GENERATED[name]()
     # Processors round differently, and a picture is laid out from sums: it is compared by what it shows.

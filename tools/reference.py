@@ -13,6 +13,7 @@ from typing import Final
 
 import vantage
 import vantage.perspective
+from tools import pictures
 from tools.formats import reference
 from tools.gallery import FIGURES, picture
 from tools.signatures import signatures
@@ -61,6 +62,8 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "api.md": api,
     "images/structure.svg": drawing,
     **{f"images/gallery-{name}.svg": partial(picture, name) for name in FIGURES},
+    **{f"images/{name}.svg": partial(pictures.chart, name) for name in pictures.CHARTS},
+    "images/scaling.svg": pictures.scaling,
     "../src/vantage/measures/_signatures.pyi": signatures,
 }
 """What writes every generated file, by its path from docs/."""
@@ -69,3 +72,4 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
 if __name__ == "__main__":
     for name, write in PAGES.items():
         (DOCS / name).write_text(write(), "utf-8")
+    pictures.photograph()

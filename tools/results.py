@@ -13,10 +13,11 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from vantage.report import Claim
+from vantage.report import Claim, Report
 from vantage.studies import run
 
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
@@ -36,10 +37,16 @@ def published_data() -> Path | None:
     return folder if folder.is_dir() else None
 
 
+@cache
+def report(study: str, data: Path) -> Report:
+    """The report of a study of released data."""
+    given = {name: data / value if name in ("data", "stance") else value for name, value in RUNS[study].items()}
+    return run(study, **{**given, **({"stance": str(given["stance"])} if "stance" in given else {})})
+
+
 def ledger(study: str, data: Path) -> Sequence[Claim]:
     """The claims of a study of released data."""
-    given = {name: data / value if name in ("data", "stance") else value for name, value in RUNS[study].items()}
-    return run(study, **{**given, **({"stance": str(given["stance"])} if "stance" in given else {})}).result.ledger
+    return report(study, data).result.ledger
 
 
 def filled(page: str, claims: Iterable[Claim]) -> str:

@@ -99,6 +99,23 @@ def test_repeated_replies_are_samples_and_questions_can_be_columns(folder: Path,
     assert sorted(mine.select("sample", "value").rows()) == [(0, 1.0), (1, 5.0)]
 
 
+def test_models_in_a_column_of_any_name_are_not_pooled(folder: Path, tmp_path: Path) -> None:
+    people = people_of(folder / "people.csv")
+    rows = [
+        (text, name, run, 1 + (n + run) % 5)
+        for n, text in enumerate(TEXTS)
+        for name in ("treu", "stur")
+        for run in (1, 2)
+    ]
+    frame = pl.DataFrame(rows, schema=["Satz", "Modell", "Lauf", "Antwort"], orient="row")
+    frame.write_csv(tmp_path / "antworten.csv")
+    joined = with_replies(people, tmp_path / "antworten.csv").judgments
+    mine = (
+        joined.filter(pl.col("rater").is_in(["treu", "stur"])).group_by("rater", "sample").len().sort("rater", "sample")
+    )
+    assert mine.rows() == [("stur", 0, 50), ("stur", 1, 50), ("treu", 0, 50), ("treu", 1, 50)]
+
+
 @pytest.mark.parametrize(
     ("columns", "mapping", "says"),
     [

@@ -358,7 +358,7 @@ def test_raters_of_every_kind_have_a_report_without_contradictions() -> None:
     by_trait = {claim.family for claim in result.ledger if claim.table == "traits"}
     assert len(by_trait) == 3, by_trait
     opening = [finding.text for finding in result.findings]
-    assert "The same answer to every text: constant about q (“4” 24 times)." in opening
+    assert "The same answer to every text was given by constant on q (“4”, 24 times)." in opening
     verdicts = {claim.name: claim.verdict for claim in result.ledger if claim.table == "near-people"}
     assert set(verdicts) == {f"q ({name})" for name in KINDS}
     assert verdicts["q (random)"] == "above"

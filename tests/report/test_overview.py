@@ -149,7 +149,7 @@ def test_groups_are_compared_by_the_options_that_they_choose(options: tuple[str,
     assert row["mean"] == pytest.approx(shares["a"], abs=1e-6)
     assert row["estimate"] == pytest.approx(shares["a"] - shares["b"], abs=1e-6)
     verb = f"choose “yes” {'more' if shares['a'] > shares['b'] else 'less'} often"
-    assert f"By group, raters with “a” {verb} than raters with “b” about q" in said(result)
+    assert f"By group, raters with “a” {verb} than raters with “b” on q" in said(result)
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
 
 def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:
     result = overview(made(2, signal=1.5))
-    assert "We found no difference by group (raters with “a” against raters with “b”) about q" in said(result)
+    assert "By group, we found no difference between raters with “a” and raters with “b” on q" in said(result)
     assert "would have been seen" in said(result)
 
 
@@ -340,7 +340,7 @@ def test_a_large_difference_is_seen_among_many_questions() -> None:
         Instrument.of_questions("many", "Many", {f"q{n}": Scale.points(1, 9) for n in range(24)}),
     )
     told = next(section for section in overview(corpus).sections if section.title == "Who judges differently?")
-    assert "By side, raters with “a” give higher answers than raters with “b” about q3" in told.findings[0].text
+    assert "By side, raters with “a” give higher answers than raters with “b” on q3" in told.findings[0].text
 
 
 def test_people_who_were_asked_again_are_counted_once() -> None:

@@ -37,7 +37,7 @@ def test_where_no_design_reaches_the_target_the_budget_is_drawn() -> None:
 def test_a_plan_is_written_as_a_page(tmp_path: Path) -> None:
     made = vantage.plan(planted_corpus(), question="trust", goal="mean", target=0.4)
     page = plan_report(made).write(tmp_path / "plan").read_text(encoding="utf-8")
-    for words in ("The frontier", "What more items bring", "With the help of a model", "Assumes normal effects"):
+    for words in ("The frontier", "What more items add", "With a model's help", "Assumes normal effects"):
         assert words in page
     assert "@article{westfall2014" in (tmp_path / "plan" / "references.bib").read_text(encoding="utf-8")
     assert vantage.report.Report.read(tmp_path / "plan").result.findings

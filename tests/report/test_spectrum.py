@@ -107,7 +107,7 @@ def test_disagreement_is_that_of_two_people(name: str) -> None:
 def test_it_opens_the_report() -> None:
     result = overview(demo_corpus())
     assert result.sections[0].parts[0].name == "spectrum"
-    opening = "Strongly divided texts: 30 % about trust (0 % unanimous)"
+    opening = "Raters are strongly divided on 30 % of texts about trust (0 % unanimous)"
     assert result.findings[0].text.startswith(opening)
 
 

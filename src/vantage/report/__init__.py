@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
-    from vantage.measures.presentation import Against as Against
     from vantage.report.card import write_card as write_card
     from vantage.report.cells import as_json as as_json
     from vantage.report.cells import counted as counted
@@ -40,29 +39,24 @@ if TYPE_CHECKING:
     from vantage.report.spectrum import colours_of as colours_of
     from vantage.report.spectrum import division as division
 
-_PARTS = dict.fromkeys(("Column", "Figure", "Finding", "Result", "Section", "Table"), "vantage.report.parts")
-_PUBLISHED = dict.fromkeys(("Published", "published_table"), "vantage.report.published")
-
-_HOMES = {**_PARTS, **_PUBLISHED, "Report": "vantage.report.folder"}
-_WITHIN = {
-    **dict.fromkeys(
-        ("AnswerCounts", "answer_places", "answers_of", "number", "shares_of"), "vantage.report.distributions"
-    ),
-    "Claim": "vantage.report.ledger",
-    "settled": "vantage.report.sentences",
-    **dict.fromkeys(("COLUMNS", "Spectrum", "colours_of", "division"), "vantage.report.spectrum"),
-    "Against": "vantage.measures.presentation",
-    "RaterDistances": "vantage.report.rater_distances",
-    **dict.fromkeys(("as_json", "counted"), "vantage.report.cells"),
-    "EXPLORER": "vantage.report.page",
-    "write_card": "vantage.report.card",
-    "cell_text": "vantage.report.parts",
-    "made_at_once": "vantage.report.record",
-    "put_text": "vantage.report.folder",
+_NAMES = {
+    "card": ["write_card"],
+    "cells": ["as_json", "counted"],
+    "distributions": ["AnswerCounts", "answer_places", "answers_of", "number", "shares_of"],
+    "folder": ["Report", "put_text"],
+    "ledger": ["Claim"],
+    "page": ["EXPLORER"],
+    "parts": ["Column", "Figure", "Finding", "Result", "Section", "Table", "cell_text"],
+    "published": ["Published", "published_table"],
+    "rater_distances": ["RaterDistances"],
+    "record": ["made_at_once"],
+    "sentences": ["settled"],
+    "spectrum": ["COLUMNS", "Spectrum", "colours_of", "division"],
 }
-"""What other packages of Vantage use besides; it may change."""
+"""Names by module; those that `__all__` leaves out are for other packages of Vantage, and may change."""
 
-__all__ = [*_HOMES]  # noqa: PLE0604
+__all__ = ["Column", "Figure", "Finding", "Published", "Report", "Result", "Section", "Table", "published_table"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = attach(__name__, {**_HOMES, **_WITHIN})
+    _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
+    __getattr__, __dir__ = attach(__name__, _HOMES)

@@ -45,7 +45,7 @@ def compare(first: str | Path, second: str | Path, *, seed: int = 0) -> Report:
         sections.append(Written("The same texts", [], [*drawn]))
     sections.append(_claims([report.result for report in reports], labels))
     settings = _settings([report.record for report in reports], labels)
-    sections.append(Written("Options", ["What differs stands first."], [settings]))
+    sections.append(Written("Options", ["Options that differ come first."], [settings]))
     written, findings, ledger = decided(sections)
     warnings = list(dict.fromkeys(warning for report in reports for warning in report.result.warnings))
     record = made_at_once("comparison", f"{labels[0]} beside {labels[1]}", options={"folders": [*map(str, folders)]})
@@ -82,7 +82,7 @@ def _claims(results: Sequence[Result], labels: Sequence[str]) -> Written:
         "effect": Column("effect size", digits=2, signed=True),
     }
     shown = ["estimand", "name", *columns]
-    caption = f"Every number that both ledgers have, and {labels[1]} less {labels[0]}."
+    caption = f"Every number that is in both ledgers, and the difference ({labels[1]} minus {labels[0]})."
     # Brackets and braces have a meaning in phrases.
     one, other = (label.translate(str.maketrans("[]{}", "()()")) for label in labels)
     rule = Against(

@@ -154,5 +154,5 @@ def _parting(
         return []
     columns = {f"group_{place}": Column(name) for place, name in enumerate(names, 1)}
     shown = [*(["question"] if len(drawn) > 1 else []), "text", *columns]
-    caption = f"Texts on which groups by {trait} differ most, with the answers of each; of few answers, some by chance."
+    caption = f"Texts on which groups by {trait} differ most, with their answers; with few answers, some by chance."
     return [Table(f"{slug}-texts", caption, pl.DataFrame(rows), columns, shown, ["item", "question"])]

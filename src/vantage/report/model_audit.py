@@ -32,7 +32,7 @@ from vantage.report.record import made_at_once, now
 ROLES: Final = ("item", "question", "rater", "value")
 """What the columns of a file of replies can be."""
 RATER_NAMES: Final = ("model", "rater", "system")
-"""Columns that name who replied; without one, all replies are of one model, called like the file."""
+"""Columns that name who replied, whatever they hold."""
 LOOKED_AT: Final = 200
 """So many replies of a column tell whether it holds answers."""
 WORST: Final = 3
@@ -69,11 +69,9 @@ def with_replies(corpus: Corpus, path: Path, mapping: Mapping[str, str] | None =
     words = frame.with_columns(pl.all().cast(pl.String))
     items, item = _items(corpus, words, given.get("item"), path)
     taken = {item, *given.values()}
-    rater = given.get("rater") or next(
-        (name for name in RATER_NAMES if name in words.columns and name not in taken), None
-    )
     held = {name: set(words[name].drop_nulls()) for name in words.columns if name not in taken}
     asked = given.get("question") or next((name for name, one in held.items() if one and one <= {*questions}), None)
+    rater = given.get("rater") or _rater(words.with_columns(item=items), {*taken, item, asked, ROW})
     long = words.with_columns(item=items, rater=pl.col(rater) if rater else pl.lit(path.name.split(".")[0]))
     taken |= {name for name in (rater, asked) if name}
     if asked is not None or len(questions) == 1:
@@ -104,6 +102,22 @@ def _items(corpus: Corpus, words: pl.DataFrame, column: str | None, path: Path) 
         remedy = "name the column that has the ids of people's items with --map item=COLUMN"
         raise InputError("no column has the ids or the texts of the items that people judged", file=path, remedy=remedy)
     return best
+
+
+def _rater(words: pl.DataFrame, taken: set[str | None]) -> str | None:
+    """The column that says who replied: one so called, or one of words, each of which stands beside every item alike.
+
+    Without one, all replies are of one model, called like the file.
+    """
+    free = [name for name in words.columns if name not in taken]
+    if named := [name for name in RATER_NAMES if name in free]:
+        return named[0]
+    for name in free:
+        each = words.group_by(words[name].alias("who")).agg(pl.col("item").n_unique(), replies=pl.len())
+        alike = each["replies"].n_unique() == 1 and set(each["item"]) == {words["item"].n_unique()}
+        if alike and len(each) > 1 and not words[name].cast(pl.Float64, strict=False).count():
+            return name
+    return None
 
 
 def _answers(long: pl.DataFrame, questions: Sequence[Question], taken: set[str], path: Path) -> str:

@@ -183,9 +183,9 @@ def rater_heat(analysis: CorpusAnalysis) -> list[Part] | None:
         cells = [(names[one], names[other], number(1 - alike.apart[one, other])) for one, other in pairs]
         of = question.title or question.id
         caption = (
-            f"Agreement of every two raters about {of}: 1 less how far apart their answers to the same texts are, "
+            f"Agreement of each pair of raters about {of}: 1 minus the mean distance between their answers to the same "
+            "texts, as a share of the scale. Raters who answer alike are next to each other."
         )
-        caption += "as a share of the scale. Raters who answer alike stand side by side."
         options = {"row": "rater", "column": "other", "value": "agreement", "label": "agreement"}
         frame = pl.DataFrame(cells, ["rater", "other", "agreement"], orient="row", infer_schema_length=None)
         return [Figure("rater-heat", caption, "", "heat", frame, options)]

@@ -1,7 +1,4 @@
-"""Pages of what is to come: a plan with its frontier, and a rehearsal of a study.
-
-A rehearsal shows how people ended, expected reliability, checks, and pages nobody can pass.
-"""
+"""Pages of a plan with its frontier, and of a rehearsal: how people ended, reliability, checks, impassable pages."""
 
 from __future__ import annotations
 
@@ -34,8 +31,7 @@ def frontier_figure(plan: Plan, budget: float | None = None) -> Figure:
     """Cost by answers per item of the designs that reach the target or, where none does, what the budget reaches."""
     options: dict[str, Any] = {"x": "per_item", "x_label": "answers per item", "chosen": "chosen"}
     if len(plan.frontier):
-        caption = f"The cost of reaching a {plan.unit} of {plan.target:g}, by answers per item."
-        caption += " The ring is the chosen design."
+        caption = f"Cost of a {plan.unit} of {plan.target:g}, by answers per item. The ring is the chosen design."
         near = budget is not None and budget <= FAR * float(plan.frontier["cost"].to_numpy().max())
         if near:
             caption += f" The dashed line is the budget of {budget:g}."
@@ -56,10 +52,10 @@ def plan_report(plan: Plan, budget: float | None = None) -> Report:
     caption = f"The {plan.what} by what is spent, for some numbers of answers per item; the dashed line is the target."
     options = {"x": "cost", "y": "value", "series": "answers_each", "label": plan.unit, "chosen": "chosen"}
     curve = Figure("curve", caption, "", "curve", plan.curve, {**options, "reference": plan.target})
-    sections.append(Written("What more items bring", [], [curve]))
+    sections.append(Written("What more items add", [], [curve]))
     if len(plan.powered):
         how: dict[str, Any] = {"hidden": ["model_items"], "keys": ["rater"]}
-        sections.append(Written.of("With the help of a model", plan.powered, VIEWS["powered"], "powered", 2, **how))
+        sections.append(Written.of("With a model's help", plan.powered, VIEWS["powered"], "powered", 2, **how))
     if len(plan.adaptive):
         table = plan.adaptive.head(-1).drop("sentence", "worth")  # the last row is the sentence about all of them
         shown = present(table, VIEWS["adaptive"], name="adaptive", keys=["until"], says=())

@@ -49,12 +49,12 @@ def wright_map(data: Corpus | pl.DataFrame, of: str, name: str = "wright-map") -
     steps = frame.filter(pl.col("facet") == "threshold")
     crossed = steps.filter(pl.col("estimate") < pl.col("estimate").shift(1))["name"].to_list()
     if crossed:
-        caption += f" Thresholds are out of order ({', '.join(crossed)}): some answer is nowhere the likeliest."
+        caption += f" Thresholds are out of order ({', '.join(crossed)}): some answers are never the most likely."
     if "part" in frame.columns:
         groups = frame["part"].drop_nulls().n_unique()
         caption += (
-            f" Raters fall into {groups} groups that share no items, so that severity can be compared between groups "
-            "only if the items of each group are alike on average, as when allotted at random."
+            f" Raters fall into {groups} groups that share no items, so severity can be compared between groups "
+            "only if their items are alike on average, for example because they were assigned at random."
         )
     shown = frame.select("facet", "name", "estimate", "low", "high")
     return Figure(name, caption, "", "wright", shown, {})

@@ -36,8 +36,6 @@ NEAR: Final = 0.04
 """Named texts are at least this share of the width apart."""
 WIDE: Final = 0.25
 """Two people who are a quarter of a scale of several steps apart, on average, are divided strongly."""
-NONE: Final = 1e-9
-"""Less disagreement than this is none."""
 ALIKE: Final = 2 / 3
 """Where answers are two, or have no order: if fewer than this share give the same one."""
 
@@ -118,7 +116,7 @@ def division(counts: AnswerCounts) -> dict[str, Any]:
     """How many texts people are unanimous about, how many divide them strongly, and that as a sentence."""
     several = counts.n[:, 0] > 1
     texts = int(several.sum())
-    unanimous = int((counts.disagreement[several] < NONE).sum())
+    unanimous = int((counts.disagreement[several] < 1e-9).sum())
     if counts.question.scale.ordered and len(counts.codes) > 2:
         divided = np.nan_to_num(counts.disagreement) >= WIDE - 1e-9
     else:
@@ -147,7 +145,7 @@ def spectrum(analysis: Analysis) -> list[Part]:
         if len(parts) == QUESTIONS:
             break
         caption = f"the answers to {question.title or question.id} as shares"
-        further = " Other raters stand beneath in the same order." if len(counts.groups) > 1 else ""
+        further = " Other raters are below, in the same order." if len(counts.groups) > 1 else ""
         parts.append(_figure("spectrum", len(parts), Spectrum.of(counts), [], said, caption, further))
     return parts
 
@@ -169,7 +167,7 @@ def beside(corpora: Mapping[str, Corpus]) -> list[Part]:
             whole = Spectrum.of(of[0])
             drawn = Spectrum(of[0], whole.order[both[whole.order]])
             caption = f"the answers to {question.title or question.id} as shares in {' and '.join(corpora)}"
-            parts.append(_figure("beside", len(parts), drawn, of[1:], said, caption, " All have one order."))
+            parts.append(_figure("beside", len(parts), drawn, of[1:], said, caption, " All are in the same order."))
     return parts
 
 
@@ -203,8 +201,8 @@ def _figure(
     options["pins"] = [[(at + 0.5) / many, shortened(said.get(item) or item, 90)] for at, item in pinned]
     by, apart = f"the share of {names[0]}", "share of pairs of answers that differ"
     if question.scale.ordered:
-        by, apart = "their mean", "mean distance of two answers as a share of the scale"
-    text = f"Every text is a column: {caption}, sorted by {by}; the strip below is disagreement, the {apart}.{note}"
+        by, apart = "their mean", "mean distance between two answers as a share of the scale"
+    text = f"Every text is a column: {caption}, sorted by {by}; the strip below shows disagreement, the {apart}.{note}"
     if many > COLUMNS:
         text += f" Each column is the mean of about {round(many / COLUMNS)} neighbouring texts."
     frame = _columns([drawn, *(Spectrum(one, drawn.order) for one in further)], names)

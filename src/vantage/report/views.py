@@ -133,7 +133,7 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     ends_of = {claim.columns[1] for claim in several} & {*frame.columns}
     known = {row for name in ends_of for row, end in enumerate(frame[name]) if end is not None}
     untested = known - {claim.row for claim in compared}
-    note += "; an interval without a p value was not tested and holds alone." if untested else "."
+    note += "; an interval without a p value was not tested and holds by itself." if untested else "."
     columns = {**view.columns, "p_family": Column("p (corrected)", digits=3, chance=True)}
     return frame, replace(view, columns=columns, show=shown, notes=[*view.notes, note])
 
@@ -254,7 +254,7 @@ def who_of(corpus: Corpus) -> str:
 def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Iterator[Figure]:
     """A figure, or one for `each` value of a column, which captions name in braces: the first ones up to `most`.
 
-    A single figure of fewer rows than `least` or more than `most` is left out, and so is one without any value.
+    A figure of fewer rows than `least` is left out, as is one without any value, or a single one of more than `most`.
     """
     column, least, most = how.pop("each", ""), how.pop("least", 0), how.pop("most", None)
     drawn = how.get("value") or how.get("y") or "estimate"
@@ -265,7 +265,7 @@ def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, 
         yield from [one for one in figures if least <= len(one.data) <= (most or len(one.data))]
         return
     caption, used = how.pop("caption", caption), Counter[str]()
-    for part in parts[:most]:
+    for part in [part for part in parts if len(part) >= least][:most]:
         value = str(part[column][0])
         used[own := f"{name}-{slug(value)}"] += 1
         own += f"-{used[own]}" if used[own] > 1 else ""  # values that differ in signs alone

@@ -16,8 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.measures import Fact, find
-from vantage.report import Against, Claim, Report, settled
+from vantage.measures import Against, Fact, find
+from vantage.report import Claim, Report, settled
 
 Where: TypeAlias = dict[
     str, Annotated[list[str], BeforeValidator(lambda v: [str(one) for one in (v if isinstance(v, list) else [v])])]

@@ -17,6 +17,7 @@ from vantage.corpora.disclosure import INSTEAD, hidden, shown
 from vantage.corpora.schema import PEOPLE as PERSON_KINDS
 from vantage.errors import InputError, VantageError, nearest
 from vantage.instruments import Question
+from vantage.measures.ratings import Ints
 from vantage.report import COLUMNS, AnswerCounts, Spectrum, answers_of, colours_of, division, number
 from vantage.view.mapping import axes
 from vantage.view.opening import Opened
@@ -154,7 +155,7 @@ class Explorer:
             "total": len(places),
             "page": page,
             "size": size,
-            "rows": [self._item_row(int(place), counts, distance) for place in shown],
+            "rows": self._item_rows(shown, counts, distance),
         }
 
     def spectrum(
@@ -212,13 +213,14 @@ class Explorer:
         """The columns of a Spectrum: a row for each text or, of many, the means of neighbours."""
         counts = drawn.counts
         many = len(drawn.order) > COLUMNS
+        pins = drawn.pins()
         columns = zip(drawn.texts.tolist(), drawn.disagreement, strict=True) if many else ()
         by_group = [drawn.shares(at).round(3).tolist() for at in range(len(counts.groups))] if many else []
         return {
             "groups": counts.groups,
             "said": division(counts)["said"],
-            "pins": [[at, self._item_row(int(drawn.order[at]), counts, None)] for at in drawn.pins()],
-            "rows": [] if many else [self._item_row(int(place), counts, None) for place in drawn.order],
+            "pins": [*map(list, zip(pins, self._item_rows(drawn.order[pins], counts), strict=True))],
+            "rows": [] if many else self._item_rows(drawn.order, counts),
             "columns": [
                 {"texts": texts, "disagreement": number(apart), "shares": [shares[at] for shares in by_group]}
                 for at, (texts, apart) in enumerate(columns)
@@ -349,18 +351,22 @@ class Explorer:
         }
         return order[sort](), apart, [counts.groups[group], counts.groups[0]] if group > 0 else None
 
-    def _item_row(self, place: int, counts: AnswerCounts, distance: Any) -> dict[str, Any]:
-        row = self.corpus.items.row(place, named=True)
-        text = str(row.get("text") or "")
-        return {
-            "item": row["item"],
-            "text": text[:TEXT] + ("…" if len(text) > TEXT else ""),
-            "pictures": counts.picture(place),
-            "disagreement": number(counts.disagreement[place]),
-            "distance": None if distance is None else number(distance[place]),
-            "declined": int(counts.declined[place]),
-            "columns": {k: str(v)[:80] for k, v in row.items() if k not in ("item", "text") and v is not None},
-        }
+    def _item_rows(self, places: Ints, counts: AnswerCounts, distance: Any = None) -> list[dict[str, Any]]:
+        """What a list says of the items at some places."""
+        items = self.corpus.items[places].iter_rows(named=True)
+        texts = [(place, str(row.get("text") or ""), row) for place, row in zip(places.tolist(), items, strict=True)]
+        return [
+            {
+                "item": row["item"],
+                "text": text[:TEXT] + ("…" if len(text) > TEXT else ""),
+                "pictures": counts.picture(place),
+                "disagreement": number(counts.disagreement[place]),
+                "distance": None if distance is None else number(distance[place]),
+                "declined": int(counts.declined[place]),
+                "columns": {k: str(v)[:80] for k, v in row.items() if k not in ("item", "text") and v is not None},
+            }
+            for place, text, row in texts
+        ]
 
     def _kept(self, search: str, where: Mapping[str, str] | None, only: Sequence[str] = ()) -> Any:
         """Which items hold the words, have the values and are among those wanted."""

@@ -21,15 +21,6 @@ SERIES: Final = 0.16
 """The same of each of several series in a row."""
 HEAD: Final = 0.7
 """What the title and the axis of a panel need besides."""
-DIAMOND: Final[dict[str, Any]] = {
-    "marker": "D",
-    "s": 48,
-    "facecolors": "none",
-    "edgecolors": PEOPLE,
-    "linewidths": 1.4,
-    "zorder": 2,
-}
-"""The look of what was expected."""
 
 
 def points(
@@ -76,7 +67,8 @@ def points(
             if interval := ends(part, low, high):
                 axes.hlines(places, *interval, color=INK if bars else ink, linewidth=1.3, zorder=3)
             if expected:
-                axes.scatter(part[expected].cast(pl.Float64), places, label=expected_label, **DIAMOND)
+                how: dict[str, Any] = {"marker": "D", "s": 48, "facecolors": "none", "edgecolors": PEOPLE, "zorder": 2}
+                axes.scatter(part[expected].cast(pl.Float64), places, linewidths=1.4, label=expected_label, **how)
         _compare(axes, distinct(rest.drop_nulls(column), column) if column else [reference], reference_label)
         axes.set_title(short(title, 60), loc="left")
         axes.grid(axis="x")

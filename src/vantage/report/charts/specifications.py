@@ -57,8 +57,7 @@ def specifications(
     for place, (name, one) in enumerate(rows):
         there = np.flatnonzero((ordered[name] == one).to_numpy())
         choices.scatter(there, np.full(len(there), place), c=[tints[n] for n in there], **mark)
-    starts = [place for place, (name, _) in enumerate(rows) if place and rows[place - 1][0] != name]
-    for start in starts:
+    for start in [place for place, (name, _) in enumerate(rows) if place and rows[place - 1][0] != name]:
         choices.axhline(start - 0.5, color=FAINT, linewidth=0.4)
     choices.set_yticks(range(len(rows)), [short(f"{name}: {one}", 34) for name, one in rows], fontsize=6)
     choices.set_ylim(len(rows) - 0.4, -0.6)

@@ -582,14 +582,17 @@ const views = {
     const head = [h("h1", {}, title), form, h("p", { class: "note" }, wording(question), ` · ${question.scale}`)];
     if (!answer.total) return [...head, h("p", {}, "No text matches. Change the search or the filter.")];
     const { start: _, end: __, ...whole } = given, { among, ...everyone } = given;
+    const many = answer.end - answer.start, inside = (at) => Math.max(0, Math.min(answer.total, at));
+    const beyond = (from, to, text, rel) => (inside(from) < inside(to) ? link("spectrum", { ...given, start: inside(from), end: inside(to) }, text, { rel }) : null);
     const divisive = beside ? [] : answer.pins.map(([, row]) => h("li", {}, link("item", { item: row.item, question: question.id }, h("span", { class: "text", dir: "auto" }, row.text || row.item)), pictures(row.pictures, question)));
     return [...head,
       among ? h("p", {}, `Sorted by the answers of ${some([].concat(among))}. `, link("spectrum", everyone, "Sort by everyone's")) : null,
-      part ? h("p", {}, `Texts ${count(answer.start + 1)} to ${count(answer.end)} of ${count(answer.total)}. `, link("spectrum", whole, "Show all")) : null,
+      part ? h("p", { class: "pages" }, beyond(answer.start - many, answer.start, "← Texts before", "prev"), `Texts ${count(answer.start + 1)} to ${count(answer.end)} of ${count(answer.total)}`,
+        beyond(answer.end, answer.end + many, "Texts after →", "next"), link("spectrum", whole, "Show all")) : null,
       spectrum(answer, given),
       divisive.length ? [h("h2", {}, "The most divisive"), h("ol", { class: "pinned" }, divisive)] : null,
       h("p", { class: "note" }, `Every text is a column: the answers as shares, sorted by ${question.ordered ? "their mean" : "the share of " + question.labels[0]}${beside ? ` among ${answer.by}` : ""}. `,
-        `Disagreement is the ${question.ordered ? "mean distance of two answers as a share of the scale" : "share of pairs of answers that differ"}. `, link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
+        `Disagreement is the ${question.ordered ? "mean distance between two answers as a share of the scale" : "share of pairs of answers that differ"}. `, link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
   },
 
   async items(given) {
@@ -676,7 +679,7 @@ const views = {
 
   async map(given) {
     const traits = Object.keys(overview.traits || {}), question = asked(given);
-    const kinds = [["heat", "Raters: every two"], ["agreement", "Raters by agreement"], overview.axes > 1 && ["items", "Items on two axes"]].filter(Boolean);
+    const kinds = [["heat", "Pairs of raters"], ["agreement", "Raters by agreement"], overview.axes > 1 && ["items", "Items on two axes"]].filter(Boolean);
     const kind = kinds.some(([name]) => name === given.kind) ? given.kind : "heat", items = kind === "items";
     let map = null, problem = "";
     try { map = await ask("map", items ? { kind, x: given.x, y: given.y } : { kind, question }); } catch (error) { problem = error.message; }
