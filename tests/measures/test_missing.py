@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 from vantage.measures import ac1, alpha, fleiss, mean, pairwise, prevalence, randolph
+from vantage.measures.counts import FEW
 from vantage.measures.missing import gaps
+from vantage.scales import Level
 
 
 def judged(seed: int, *, selective: bool) -> pl.DataFrame:
@@ -38,6 +40,16 @@ def test_refusals_that_go_with_the_answer_are_said_and_bounded() -> None:
     assert low < row["estimate"] < high
     assert "missing" in prevalence(frame, value=5)["reason"][0]
     assert "missing" in alpha(frame, level="ordinal")["reason"][0]
+
+
+@pytest.mark.parametrize("level", ["interval", "ordinal"])
+def test_refusals_that_go_with_the_answer_are_said_of_sliders_too(level: Level) -> None:
+    slider = judged(0, selective=True).with_columns(value=10 * pl.col("value") + pl.col("rater") / 4)
+    assert slider["value"].n_unique() > FEW
+    for data in (slider, slider.lazy()):
+        assert (
+            "answers are missing, more of them on items with high" in alpha(data, level=level, ci="none")["reason"][0]
+        )
 
 
 def test_refusals_at_random_are_not() -> None:

@@ -395,7 +395,7 @@ def ranks(
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
     match: By = ...,
-    per: Literal['all', 'system', 'pair', 'resample'] = ...,
+    per: Literal['all', 'system', 'pair'] = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def compare(

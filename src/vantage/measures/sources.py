@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.measures.counts import Counts, coarse_columns
+from vantage.measures.counts import Counts, Moments, centre, coarse_columns
 from vantage.measures.intervals import NOT_HELD, Bootstrap
 from vantage.measures.kernel import Answers, Statistic, bounds
 from vantage.measures.missing import Gap, allocated, gaps
@@ -170,39 +170,33 @@ def counted_groups(
     paired: bool = False,
     agreement: bool = False,
     source: Source | None = None,
-) -> Iterator[tuple[CountedGroup[Counts], Bootstrap]]:
-    """The counts of each group (see `source_groups`) with how its interval is made, and all that it needs for that."""
+    moments: dict[Key, Moments] | None = None,
+) -> Iterator[tuple[CountedGroup[Any], Bootstrap]]:
+    """The counts of each group, or its `moments`, with how its interval is made, and all that it needs for that.
+
+    Left to itself, the interval of a table that is streamed is over items, since its raters are not held. Measures of
+    `agreement` say where items went to raters by what these would say of them.
+    """
     source = source or source_for(data, by, how)
     missing = gaps(data, by) if source.unanswered else {}
-    for group in source_groups(source, source.counts(), paired=paired):
-        known = replace(group, gap=missing.get(tuple(group.key.values())))
-        yield prepared(known, source, how, group.counts.values, agreement=agreement or paired)
-
-
-def prepared(
-    group: CountedGroup[Any],
-    source: Source,
-    how: Bootstrap,
-    values: Floats,
-    ranks: Floats | None = None,
-    *,
-    agreement: bool = False,
-) -> tuple[CountedGroup[Any], Bootstrap]:
-    """The group with its answers where its interval needs them, and what that is over.
-
-    Left to itself, the interval of a table that is streamed is over items, since its raters are not held. Of
-    `agreement` it is said where items went to raters by what these would say of them.
-    """
-    if not isinstance(source, Encoded):
-        return group, replace(how, ci="items", because=NOT_HELD) if how.ci == "auto" else how
-    part = source.parts.get(tuple(group.key.values()))
-    how = how.chosen(0 if part is None else part.several)
-    if agreement and part is not None and (group.scale is None or group.scale.has_distances):
-        group = replace(group, allocation=allocated(part.unit, part.rater, part.value))
-    alone = part is None or (how.ci == "items" and part.item is None and part.source is None)
-    if part is None or alone or how.ci == "none":
-        return group, how
-    return replace(group, answers=part.answers(values, ranks)), how
+    sums: Any = source.counts() if moments is None else moments
+    for counted in source_groups(source, sums, paired=paired):
+        key = tuple(counted.key.values())
+        group = replace(counted, gap=missing.get(key))
+        if not isinstance(source, Encoded):
+            yield group, replace(how, ci="items", because=NOT_HELD) if how.ci == "auto" else how
+            continue
+        part = source.parts.get(key)
+        chosen = how.chosen(0 if part is None else part.several)
+        if part is not None:
+            if (agreement or paired) and (group.scale is None or group.scale.has_distances):
+                group = replace(group, allocation=allocated(part.unit, part.rater, part.value))
+            alone = chosen.ci == "items" and part.item is None and part.source is None
+            if not alone and chosen.ci != "none":
+                ranks = None if moments is None else source.values - centre(source.values)
+                values = counted.counts.values if moments is None else source.values
+                group = replace(group, answers=part.answers(values, ranks))
+        yield group, chosen
 
 
 def coarse(group: CountedGroup[Counts], how: bool | str) -> tuple[CountedGroup[Counts], list[str]]:

@@ -20,7 +20,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.counts import FEW, Counts, Moments, centre, quotient
+from vantage.measures.counts import FEW, Counts, Moments, quotient
 from vantage.measures.intervals import OVER, Bootstrap, Limits, WeightedIntervalOptions
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import Part
@@ -28,7 +28,7 @@ from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import agreement_view
 from vantage.measures.ratings import ALONE, By, Floats, Ints, Judgments, level_of
-from vantage.measures.sources import CountedGroup, counted_groups, prepared, source_for, source_groups
+from vantage.measures.sources import CountedGroup, counted_groups, source_for
 from vantage.measures.statistic import contribution
 from vantage.scales import Level, show_code
 
@@ -95,15 +95,9 @@ def alpha(
         raise InputError("a level and a distance were given", remedy="give one of them")
     source = source_for(data, by, how)
     many = len(source.values) > FEW and distance is None and how.weights is None
-    if many and level in ("interval", "ordinal") and (level == "interval" or how.ci == "none"):
-        moments = source.moments(ordinal=level == "ordinal", kinds=how.ci != "none")
-        middle = source.values - centre(source.values)
-        grouped = source_groups(source, moments, paired=True)
-        counted: Iterator[tuple[CountedGroup[Any], Bootstrap]] = (
-            prepared(group, source, how, source.values, middle, agreement=True) for group in grouped
-        )
-    else:
-        counted = counted_groups(data, by, how, paired=True, source=source)
+    by_moments = many and (level == "interval" or (level == "ordinal" and how.ci == "none"))
+    moments = source.moments(ordinal=level == "ordinal", kinds=how.ci != "none") if by_moments else None
+    counted = counted_groups(data, by, how, paired=True, source=source, moments=moments)
     return table([_row(group, chosen, level, distance) for group, chosen in counted], by)
 
 
