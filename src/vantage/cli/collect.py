@@ -65,7 +65,7 @@ class ChosenStudy:
         if self.study is not None:
             chosen = recruit.read_study(self.study, folder, database)
             if folder is not None and folder.resolve() != chosen.folder:
-                problem = f"The study's corpus is {chosen.folder}, not {folder}"
+                problem = f"the study's corpus is {chosen.folder}, not {folder}"
                 raise InputError(problem, file=self.study, remedy="give only one of them")
             return chosen
         if folder is None:
@@ -77,7 +77,7 @@ class ChosenStudy:
         if database is None:
             databases = sorted(folder.glob("collect-*.sqlite"))
             if len(databases) != 1:
-                problem = "The folder has no study yet" if not databases else f"The folder has {len(databases)} studies"
+                problem = "the folder has no study yet" if not databases else f"the folder has {len(databases)} studies"
                 raise InputError(problem, file=folder, remedy="choose one with --instrument or --study")
             database = str(databases[0].absolute())
         return stored_study(database, folder)

@@ -233,12 +233,12 @@ def _own(corpus: Corpus, folder: Path) -> Instrument:
     """The instrument of a corpus, if it has one that is worded."""
     if len(corpus.instruments) != 1:
         ids = ", ".join(one.id for one in corpus.instruments)
-        raise InputError(f"The corpus has several instruments ({ids})", file=folder, remedy="choose with --instrument")
+        raise InputError(f"the corpus has several instruments ({ids})", file=folder, remedy="choose with --instrument")
     if corpus.instruments[0].inferred:
         remedy = (
             f"run: vantage new instrument NAME --from {folder}, put them into words, and pass --instrument NAME.yaml"
         )
-        raise InputError("The questions of the corpus have no wording", file=folder, remedy=remedy)
+        raise InputError("the questions of the corpus have no wording", file=folder, remedy=remedy)
     return corpus.instruments[0]
 
 
