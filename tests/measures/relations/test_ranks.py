@@ -91,6 +91,8 @@ def test_the_interval_and_the_swaps_are_those_of_rescored_resamples() -> None:
     (block,) = weights(30, 50, 3)
     first, second = (np.array(side) for side in zip(*(accuracies(table, gold, draw) for draw in block), strict=True))
     expected = [stats.spearmanr(np.round(a, 9), np.round(b, 9))[0] for a, b in zip(first, second, strict=True)]
+    drawn = ranks(table, per="resample", **options)
+    assert drawn["estimate"].to_list() == pytest.approx(expected)
     row = ranks(table, **options).row(0, named=True)
     assert (row["low"], row["high"]) == pytest.approx(percentile(np.array(expected)))
     pairs = ranks(table, per="pair", **options)

@@ -72,10 +72,10 @@ def ranks(
     raters: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
     match: By = ("item", "question"),
-    per: Literal["all", "system", "pair"] = "all",
+    per: Literal["all", "system", "pair", "resample"] = "all",
     **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
-    """Rank correlation of systems between two conditions, with its interval over items.
+    """Rank correlation of systems between two conditions, with the bootstrap distribution over items.
 
     Each value of the column `system` gets a score in each of the two conditions: a metric of `accuracy` against the
     `reference`, which is the majority of people where people and models judged; the mean of its values where there is
@@ -86,7 +86,8 @@ def ranks(
     `per` chooses the rows: `all` is the correlation (Spearman's, or Kendall's tau-b) with its interval and
     p-value (from all orders up to seven systems); `system` the two scores and ranks of each system, and
     the change of its rank with its interval; `pair` how often two systems are in opposite orders in the two
-    conditions (`estimate`, a share of the resamples; `swapped` is what the full data say).
+    conditions (`estimate`, a share of the resamples; `swapped` is what the full data say); `resample` the correlation
+    of every resample.
 
     >>> scores = {"rater": ["a", "b", "c"] * 2, "condition": ["plain"] * 3 + ["context"] * 3,
     ...           "value": [0.6, 0.7, 0.8, 0.9, 0.7, 0.95]}
@@ -166,6 +167,12 @@ class Ranking:
             return self._system_rows()
         if per == "pair":
             return self._pair_rows()
+        if per == "resample":
+            drawn = [self._correlations(block) for block in self.how.draws(len(self.items), self.items)]
+            return [
+                {"resample": i, **({"estimate": float(r)} if np.isfinite(r) else {"estimate": None, "reason": TIED})}
+                for i, r in enumerate(np.concatenate(drawn) if drawn else ())
+            ]
         first, second = self.scores(np.ones((1, len(self.items))))
         estimate = float(rank_correlations(first, second, self.correlation)[0])
         row: dict[str, Any] = {"correlation": self.correlation, "systems": len(self.systems), "p": None}
