@@ -180,7 +180,7 @@ def test_merging_names_people_who_are_in_several_corpora() -> None:
         judgments=judged(item=["c"]),
     )
     (note,) = small().merge(other).about.notes
-    assert note.endswith("count as the same people: r.")
+    assert note.endswith("count as one person each: r.")
 
 
 def test_a_column_of_two_kinds_cannot_be_merged() -> None:
@@ -250,7 +250,7 @@ def test_damaged_tables_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"column 'value': the column holds String, not Float64"):
         Corpus.read(folder)
     path.write_bytes(b"PAR1 not really")
-    with pytest.raises(InputError, match="not a Parquet file"):
+    with pytest.raises(InputError, match="not a readable Parquet file"):
         Corpus.read(folder)
     path.unlink()
     with pytest.raises(InputError, match="the file is missing"):

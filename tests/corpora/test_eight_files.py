@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,7 +43,7 @@ def spss(folder: Path) -> Path:
         {"ID": n + 1, "agegrp": DRAW.randint(1, 5), **own, "weight": DRAW.uniform(0.4, 2), "dur": DRAW.randint(60, 900)}
         for n, own in enumerate(ANSWERS)
     ]
-    labels = {item: dict(enumerate(WORDS, 1)) for item in ANSWERS[0]}
+    labels: dict[str, dict[int | float, str]] = {item: dict(enumerate(WORDS, 1)) for item in ANSWERS[0]}
     labels["agegrp"] = dict(enumerate(("18-24", "25-34", "35-44", "45-54", "55+"), 1))
     pyreadstat.write_sav(pl.DataFrame(rows).to_pandas(), path := folder / "t.sav", variable_value_labels=labels)
     return path
@@ -73,7 +74,7 @@ def written(folder: Path, rows: Rows) -> Path:
     return path
 
 
-FILES: Final = {
+FILES: Final[dict[str, Callable[[Path], Path]]] = {
     "SPSS": spss,
     "Qualtrics": qualtrics,
     "id, sex, items": lambda folder: written(

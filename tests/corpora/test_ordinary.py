@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from vantage import InputError
+from vantage.corpora.describe import describe
 from vantage.corpora.preview import preview
 from vantage.corpora.readers.table import read
 
@@ -25,6 +26,9 @@ def test_a_column_called_count_is_a_column_like_others() -> None:
     rows = [{"id": f"x{n}", "count": DRAW.randint(1, 5), "proportion": DRAW.randint(1, 5)} for n in range(30)]
     readings = preview(pl.DataFrame(rows))["readings"]
     assert [reading["judgments"] for reading in readings] == [60, 60]
+    rated = [{"item": "a", "rater": f"r{n}", "value": n, "count": n, "len": "x"} for n in (1, 2)]
+    traits = describe(read(pl.DataFrame(rated), traits=["count", "len"]))["traits"]
+    assert (traits["count"]["counts"], traits["len"]["counts"]) == ({"1": 1, "2": 1}, {"x": 2})
 
 
 def test_reversed_copies_of_answers_are_not_further_answers() -> None:

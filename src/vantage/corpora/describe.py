@@ -145,7 +145,7 @@ def _listed(numbers: pl.DataFrame, column: str) -> dict[str, int]:
 
 
 def _counts(column: pl.Series) -> dict[str, int]:
-    return _listed(column.value_counts(name="len"), column.name)
+    return _listed(column.alias("value").value_counts(name="len"), "value")
 
 
 def _column(column: pl.Series) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _column(column: pl.Series) -> dict[str, Any]:
     if column.dtype.is_numeric() and summary["distinct"] > SHOWN:
         return summary | {"min": known.min(), "median": known.median(), "max": known.max()}
     if column.dtype.is_numeric():
-        counted = known.cast(pl.Float64).value_counts().sort(column.name)
+        counted = known.cast(pl.Float64).alias("value").value_counts().sort("value")
         return summary | {"counts": {show_code(value): count for value, count in counted.iter_rows()}}
     counts = _counts(known)
     summary["counts"] = dict(list(counts.items())[:SHOWN])

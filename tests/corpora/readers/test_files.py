@@ -81,7 +81,7 @@ def test_blank_lines_are_passed_over_and_rows_keep_their_numbers(tmp_path: Path)
         ("t.jsonl", b"\n\n", "the file is empty"),
         ("t.jsonl", b'{"a": "\\ud800"}\n', "row 1: a text has half a character"),
         ("t.json", b'[{"a": "\\ud800"}]', "a text has half a character"),
-        ("t.parquet", b"PAR1nothingPAR1", "not a Parquet file"),
+        ("t.parquet", b"PAR1nothingPAR1", "not a readable Parquet file"),
         ("t.xlsx", b"x", "this is not a spreadsheet that can be read"),
         ("t.docx", b"x", "files named '.docx' are not known"),
     ],

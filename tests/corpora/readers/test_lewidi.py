@@ -311,10 +311,10 @@ def test_an_annotator_of_two_groups_is_refused(tmp_path: Path) -> None:
 
 def test_an_item_cannot_stand_in_two_splits(mp_files: Path, brexit_files: Path) -> None:
     write(mp_files, MP_train={"9": irony("train", {"Ann0": "0"})})
-    with pytest.raises(InputError, match=r"MP_test\.json, item '9': the item stands in MP_train\.json as well"):
+    with pytest.raises(InputError, match=r"MP_test\.json, item '9': the item is in MP_train\.json as well"):
         load("mp", mp_files)
     write(brexit_files, HS_Brexit_dev={"1": brexit("test")})
-    with pytest.raises(InputError, match=r"item '1': the item stands in HS-Brexit_dev\.json as well"):
+    with pytest.raises(InputError, match=r"item '1': the item is in HS-Brexit_dev\.json as well"):
         load("hs-brexit", brexit_files)
 
 

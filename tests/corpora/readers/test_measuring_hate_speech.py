@@ -108,7 +108,7 @@ def test_bad_cells(tmp_path: Path, change: dict[str, Any], told: str) -> None:
 def test_bad_files(tmp_path: Path) -> None:
     file = tmp_path / "mhs.parquet"
     file.write_bytes(b"PAR1 no")
-    with pytest.raises(InputError, match="not a Parquet file"):
+    with pytest.raises(InputError, match="not a readable Parquet file"):
         load("measuring-hate-speech", file)
     pl.DataFrame({"comment_id": [1]}).write_parquet(file)
     with pytest.raises(InputError, match="there are no columns 'annotator_id', 'text', 'sentiment'"):

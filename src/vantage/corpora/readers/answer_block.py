@@ -236,7 +236,7 @@ class Columns:
             what = f"both {pattern} and {stem(odd[0])} may be the answers"
         whole = [n for n in self.facts if n in (*block, *missing)]
         ways = [whole, [n for n in whole if n not in apart]]
-        return [*ways, apart] if apart == self._family(apart) else ways, what
+        return [*ways, odd] if len(odd) > 1 and odd == self._family(odd) else ways, what
 
     def _unnamed(self, block: list[str], totals: Iterable[str]) -> tuple[list[list[str]], str]:
         """Columns with the same answers whose names do not group them."""
