@@ -134,7 +134,7 @@ def test_marks_of_thinking_that_are_new_are_learned_and_kept(store: RunStore) ->
         assert (profile.thinks, profile.dialect, profile.unknown_marks) == (True, "learned", False)
         assert (profile.logprobs, profile.begins) == (2, "other")
         fitted, (said, *_) = suited(ChatRater("openai:judge", "scoring"), profile, max_tokens=None)
-        assert (fitted.parts.name, "begins its replies otherwise" in said) == ("sampling:20", True)
+        assert (fitted.parts.name, "does not begin its replies with an option" in said) == ("sampling:20", True)
         assert len(endpoint.requests) <= 13
         assert read_reply(reply, [question], "")["trust"].value == 2
         assert split_thinking("<ponder>I would say 3, or").open
