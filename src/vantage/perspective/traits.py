@@ -107,9 +107,9 @@ def label_change(predictions: pl.DataFrame, corpus: Corpus, trait: str, question
     known_trait(corpus, trait)
     users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("group")).drop_nulls()
     swapped = bool(predictions["rater"].is_in(users["group"].unique().implode()).all())
-    told = predictions.select(*PAIR, "value")
-    gold = people_pairs(corpus, question).select(*PAIR, "value").join(told, on="item" if swapped else PAIR, how="semi")
-    model = told.with_columns(group="rater") if swapped else told.join(users, on="rater")
+    labels, shared = predictions.select(*PAIR, "value"), "item" if swapped else PAIR
+    gold = people_pairs(corpus, question).select(*PAIR, "value").join(labels, on=shared, how="semi")
+    model = labels.with_columns(group="rater") if swapped else labels.join(users, on="rater")
     rows = []
     for who, frame in (("model", model), ("people", gold.join(users, on="rater"))):
         joined = frame.drop_nulls("value")
