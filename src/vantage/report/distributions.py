@@ -232,9 +232,9 @@ def trait_groups(corpus: Corpus, trait: str) -> Members:
             groups.append((f"{low:g} to {top:g}" if low != top else f"{top:g}", mine))
     else:
         text = column.cast(pl.String)
-        sizes = text.drop_nulls().value_counts().sort("count", trait, descending=[True, False])
+        sizes = text.drop_nulls().alias("value").value_counts().sort("count", "value", descending=[True, False])
         place = {name: at for at, name in enumerate(scale.order)}
-        names = sorted(sizes[trait].head(PARTS), key=lambda name: place.get(name, len(place)))
+        names = sorted(sizes["value"].head(PARTS), key=lambda name: place.get(name, len(place)))
         groups = [(name, text == name) for name in names]
     return [(name, mine.fill_null(value=False).to_numpy()) for name, mine in groups]
 

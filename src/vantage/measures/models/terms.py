@@ -180,8 +180,8 @@ def _levels(frame: pl.DataFrame, name: str, values: pl.Series, columns: list[Flo
     contrasts = np.zeros((len(levels), len(columns)))
     contrasts[: len(levels) - 1, start:] = np.eye(len(levels) - 1)
     contrasts[-1, start:] = -1.0
-    common = values.drop_nulls().value_counts(sort=True)
-    first = base or str(common.sort("count", values.name, descending=[True, False])[values.name][0])
+    common = values.drop_nulls().alias("value").value_counts()
+    first = base or str(common.sort("count", "value", descending=[True, False])["value"][0])
     own = frame.with_columns(values.alias("__own"))
     return Term(name, levels, first, np.arange(start, len(columns)), contrasts, code, None, _constant(own, "__own"))
 

@@ -191,7 +191,7 @@ def _notes(raters: pl.DataFrame, target: Target, shares: Mapping[Cell, float], m
     few = [
         f"{trait} '{value}'"
         for k, trait in enumerate(target.traits)
-        for value, number in as_text(raters[trait]).drop_nulls().value_counts(sort=True).iter_rows()
+        for value, number in as_text(raters[trait]).drop_nulls().alias("value").value_counts(sort=True).iter_rows()
         if number <= FEW_OF and any(value == cell[k] for cell in shares)
     ]
     if same := [target.traits[k] for k, value in model.single.items() if value]:
