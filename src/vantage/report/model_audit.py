@@ -234,7 +234,7 @@ def _why(row: Mapping[str, Any], seen: str) -> dict[str, str]:
     if row["stands_in"] is None:
         return {"can": "cannot be told", "because": row["reason"] or "there are too few answers for an interval"}
     reached = None
-    if row["skill"] is not None:
+    if row["skill"] is not None and row["skill"] > 0:
         reached = f"{_percent(row['skill'])} of the way from a rater that never reads to a person"
         if row["skill"] > 1:
             reached += ", closer to people than a person is to the others"
