@@ -192,7 +192,7 @@ class ModelAnalysis(CorpusAnalysis):
         return None if self.beside_known is None else error_gaps(self.beside_known, by="question")
 
     def seen(self, model: str, question: str) -> str:
-        """What was looked for in groups of people and not there, with the smallest gap that could be seen."""
+        """That no group is served worse, with the smallest gap that would have been seen, or that none was compared."""
         tested = pl.col("worse").is_not_null()
         mine = None if self.gaps is None else self.gaps.filter(tested, model=model, question=question)
         if mine is None or mine.is_empty():
