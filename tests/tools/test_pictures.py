@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image, ImageChops
 
@@ -34,7 +35,7 @@ def test_a_photograph_shows_the_page_as_it_is(name: str, opened: Callable[..., A
     assert now.size == then.size
     # What a reader sees from afar: where things are, and how dark.
     small = (now.width // 40, now.height // 40)
-    apart = ImageChops.difference(now.resize(small), then.resize(small)).getextrema()[1]
+    apart = np.asarray(ImageChops.difference(now.resize(small), then.resize(small))).max()
     assert apart <= FAR, "run: make reference"
 
 

@@ -192,7 +192,7 @@ class ModelAnalysis(CorpusAnalysis):
         return None if self.beside_known is None else error_gaps(self.beside_known, by="question")
 
     def seen(self, model: str, question: str) -> str:
-        """What was looked for in groups of people and not there, with the smallest gap that could be seen."""
+        """That no group is served worse, with the smallest gap that would have been seen, or that none was compared."""
         tested = pl.col("worse").is_not_null()
         mine = None if self.gaps is None else self.gaps.filter(tested, model=model, question=question)
         if mine is None or mine.is_empty():
@@ -234,7 +234,7 @@ def _why(row: Mapping[str, Any], seen: str) -> dict[str, str]:
     if row["stands_in"] is None:
         return {"can": "cannot be told", "because": row["reason"] or "there are too few answers for an interval"}
     reached = None
-    if row["skill"] is not None:
+    if row["skill"] is not None and row["skill"] > 0:
         reached = f"{_percent(row['skill'])} of the way from a rater that never reads to a person"
         if row["skill"] > 1:
             reached += ", closer to people than a person is to the others"

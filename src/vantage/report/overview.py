@@ -146,7 +146,7 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame:
 
 
 def constant(analysis: CorpusAnalysis) -> pl.DataFrame:
-    """Whoever gave one answer to every item of a question that other people seldom answer so, be it a model."""
+    """People and models who gave one answer to every item of a question, if others seldom give it."""
     judges = analysis.corpus.raters.select("rater", pl.col("kind").cast(pl.String).alias("of"))
     judges = judges.filter(pl.col("of") != "aggregate")
     given = answered(analysis.corpus).join(judges, on="rater", maintain_order="left")

@@ -22,7 +22,7 @@ KINDS: Final = {"person": "all people", "slot": "all seats", "trained": "all tra
 
 @dataclass
 class Record:
-    """A run of a study, as it is told in the methods section and kept in `study.json`."""
+    """A run of a study, as the methods section describes it and `study.json` stores it."""
 
     study: str
     title: str

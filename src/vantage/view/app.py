@@ -1,4 +1,4 @@
-"""Serving the explorer: on this machine only, read-only, and to whoever has the one-time token."""
+"""Serves the explorer: on this machine only, read-only, and only with the one-time token."""
 
 from __future__ import annotations
 

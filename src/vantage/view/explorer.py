@@ -34,7 +34,7 @@ SIZE: Final = 50
 CALLS: Final = 25
 """Calls of a page."""
 LARGEST: Final = 500
-"""Rows of a page at most, whoever asks over HTTP."""
+"""The most rows of a page over HTTP."""
 TEXT: Final = 400
 """Characters of a text in a list."""
 SORTS: Final = ("disagreement", "distance", "declined", "answers", "mean", "item")
@@ -87,7 +87,7 @@ class Explorer:
             return value
 
     def prepare(self) -> None:
-        """Computes what the first page needs; whoever opens that page sees a problem."""
+        """Computes what the first page needs; problems show when that page is opened."""
         with suppress(VantageError), self._lock:
             self.overview()
             self.spectrum()

@@ -76,7 +76,7 @@ def open_path(path: str | Path) -> Opened:
 def open_paths(paths: Sequence[str | Path]) -> tuple[list[Opened], Callable[[], Corpus | None]]:
     """What the paths hold, and a function that reads their judgments as one corpus.
 
-    With several paths, raters that occur in more than one of them are told apart by the path's name.
+    With several paths, raters that occur in more than one of them get the path's name added.
     """
     opened = [open_path(path) for path in paths]
 

@@ -73,7 +73,7 @@ class RaterTable:
         codes, labels, ticks = answers_of(question)
         given = judged["value"].drop_nulls().to_numpy()
         use = np.bincount(answer_places(given, question, codes), minlength=len(codes))
-        # Whoever is counted among the others is taken out of them.
+        # A rater is not one of the others.
         among = mine["kind"][0] in PEOPLE or counts.groups[0] == "all raters"
         among &= rater in set(self.corpus.included().raters["rater"])
         every = pl.DataFrame({"item": counts.items, "all": counts.totals[:, 0], "n": counts.n[:, 0]})

@@ -42,7 +42,7 @@ _VALUE: Final = ("value", "rank", "y")
 _NAMES: Final = ("category", "row", "column", "name", "stage", "sets", "part", "x", "series", "cluster", "panel")
 """Options that name the columns by which it is drawn."""
 _FEW: Final = 6
-"""So many names are listed; of more, their number is told."""
+"""Up to so many names are listed; more are counted."""
 
 
 def chart(name: str) -> Callable[..., Drawing]:

@@ -42,7 +42,7 @@ def place_labels(axes: Axes, x: Sequence[float], y: Sequence[float], labels: Seq
     costs = {n: _cost(boxes[n], points, room, pixel) for n in chosen}
     placed = np.empty((0, 4))
     for n in sorted(chosen, key=lambda n: -float(np.sort(costs[n])[: ANGLES // 2].sum())):
-        # Side by side they need more room, lest two labels read as one.
+        # Side by side they need more room, or two labels read as one.
         at = int(np.argmin(costs[n] + 6 * _overlaps(boxes[n], placed, 5 * pixel, pixel)))
         box = boxes[n][at]
         placed = np.vstack([placed, box])
