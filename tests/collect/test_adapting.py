@@ -197,7 +197,7 @@ def test_the_rule_of_a_running_study_stays(tmp_path: Path, open_service: OpenSer
     open_service(kinds(tmp_path, raters={**RULE, "max": 20}), revision="more").close()
     with pytest.raises(InputError, match="Only 'max' of an adaptive 'raters' may change"):
         open_service(kinds(tmp_path, raters={**RULE, "min": 4, "max": 20}), revision="more")
-    with pytest.raises(InputError, match="cannot become adaptive"):
+    with pytest.raises(InputError, match="cannot begin or stop being adaptive"):
         open_service(kinds(tmp_path, raters=3), revision="fewer")
 
 
