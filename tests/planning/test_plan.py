@@ -315,7 +315,7 @@ def test_the_settings_are_lines_of_a_study_file(tmp_path: Path) -> None:
         ({"prevalence": 1.3}, "prevalence 1.3 is not between"),
         ({"components": [0.4, 0.1]}, "2 components were given"),
         ({"components": [0.4, -0.1, 0.5]}, "none below 0"),
-        ({}, "rests on one of three things"),
+        ({}, "needs one of three things"),
         ({"prevalence": 0.3, "goal": "models"}, "needs a pilot"),
         ({"prevalence": 0.3, "goal": "width"}, "goal 'width' is not known"),
         ({"prevalence": 0.3, "goal": "reliability", "target": 1.2}, "target 1.2 is not possible"),

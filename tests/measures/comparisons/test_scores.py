@@ -217,7 +217,7 @@ def test_every_member_is_reached() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"item_2": "other"}, "the items are no tuples"),
+        ({"item_2": "other"}, "these items are not tuples"),
         ({"value": 3}, "not a position from 1 to 2"),
     ],
 )

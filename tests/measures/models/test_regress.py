@@ -126,7 +126,7 @@ def test_words_are_compared_with_the_first_and_raters_widen() -> None:
 def test_what_cannot_be_estimated_says_why() -> None:
     frame, *_ = table(judged=60)
     people = frame.filter(kind="person").with_columns(split=pl.col("value"), same=pl.lit(1.0), word=pl.lit("a"))
-    assert "tells the two answers apart" in vantage.measures.regress(people, on="split")["reason"][0]
+    assert "separates the two answers perfectly" in vantage.measures.regress(people, on="split")["reason"][0]
     assert "collinear" in vantage.measures.regress(people, on="same", family="linear")["reason"][0]
     with pytest.raises(InputError, match="no columns to regress on"):
         vantage.measures.regress(people, on=[])

@@ -145,7 +145,7 @@ def test_who_does_not_tell_items_apart_has_no_vote() -> None:
         "marginal": False,
     }
     row = panel(pl.concat([frame.filter(pl.col("rater") != "m1"), *blind]), level="ordinal").row(0, named=True)
-    assert row["reason"] == "a panel has at least two models that tell items apart as people do, and 1 of 3 does"
+    assert row["reason"] == "a panel needs at least two models that tell items apart as people do, but 1 of 3 does"
 
 
 @pytest.mark.slow

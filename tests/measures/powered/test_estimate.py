@@ -277,7 +277,7 @@ def test_bad_input_is_one_sentence() -> None:
         measures.mean(apart, powered_by="bot")
     with pytest.raises(InputError, match="measure 'fleiss' cannot be powered by a model; use one of mean,"):
         registry()["fleiss"].function(FRAME, powered_by="bot")
-    with pytest.raises(InputError, match="not grouped by rater or kind"):
+    with pytest.raises(InputError, match="cannot be grouped by rater or kind"):
         measures.mean(FRAME, by="rater", powered_by="bot")
     with pytest.raises(InputError, match="use ci both"):
         measures.mean(FRAME, ci="raters", powered_by="bot")

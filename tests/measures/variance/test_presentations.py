@@ -171,7 +171,7 @@ def test_intervals_hold_the_share_and_a_wrong_target_is_refused() -> None:
     assert rows["estimate"].sum() == pytest.approx(1.0)
     with pytest.raises(InputError, match="the target 2 is not"):
         reliability(frame, target=2, **OPTIONS)
-    with pytest.raises(InputError, match="those of single raters; use by rater"):
+    with pytest.raises(InputError, match="compared within raters; use by rater"):
         reliability(frame, presentations=True)
 
 

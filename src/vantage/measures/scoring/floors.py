@@ -33,7 +33,7 @@ SHUFFLED: Final = "its own answers to other items"
 ALWAYS: Final = "always {}"
 NO_READER: Final = "any rater that does not read"
 """The floor of a correlation, which is 0 whoever it is."""
-BELOW_FLOOR: Final = "people are not shown to do better than {}, so this score cannot show skill"
+BELOW_FLOOR: Final = "people themselves are not shown to be better than {}, so that this score cannot show skill"
 
 DRAWS: Final = 20
 """So many answers stand for a distribution, and so many deals for chance; fewer of a large table."""
