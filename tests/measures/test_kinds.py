@@ -193,6 +193,23 @@ def test_seats_are_not_people() -> None:
     assert "seat" not in str(vantage.measures.alpha(seats, ci="none")["reason"][0])
 
 
+@pytest.mark.parametrize("measure", ["alpha", "mean", "entropy", "pairwise", "split-half", "unanimity"])
+def test_nobody_leaves_out_a_seat(measure: str) -> None:
+    demo = vantage.demo_corpus()
+    seats = demo.raters.with_columns(kind=pl.lit("slot"))
+    corpus = vantage.Corpus(demo.items, seats, demo.judgments, demo.instruments)
+    known = registry()[measure].function
+    row, people = known(corpus, by="question").row(0, named=True), known(demo, by="question", ci="items")
+    assert (row["over"], row["low"], row["high"]) == ("items", people["low"][0], people["high"][0])
+    assert "raters are seats" in row["reason"]
+    with pytest.raises(InputError, match=r"none can be left out as one person; use ci items"):
+        known(corpus, by="question", ci="both")
+    # One seat among people is enough: nobody knows whose answers would be left out.
+    mixed = demo.raters.with_columns(kind=pl.when(pl.col("rater") == "r1").then(pl.lit("slot")).otherwise("kind"))
+    mixed_corpus = vantage.Corpus(demo.items, mixed, demo.judgments, demo.instruments)
+    assert known(mixed_corpus, by="question")["over"][0] == "items"
+
+
 def test_questions_are_not_pooled_unless_asked() -> None:
     """Two questions with different means and no agreement at all look reliable together."""
     rng = np.random.default_rng(0)

@@ -395,7 +395,7 @@ def ranks(
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
     match: By = ...,
-    per: Literal['all', 'system', 'pair'] = ...,
+    per: Literal['all', 'system', 'pair', 'resample'] = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def compare(

@@ -25,7 +25,18 @@ from vantage.measures.intervals import (
     WeightedIntervalOptions,
     Weighting,
 )
-from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, are_seats, selected, with_left_out
+from vantage.measures.kinds import (
+    APART,
+    CORE_ALONE,
+    SEATED,
+    SEATS,
+    Kinds,
+    Selection,
+    are_seats,
+    have_seats,
+    selected,
+    with_left_out,
+)
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import (
     REPEATED,
@@ -286,6 +297,7 @@ def measure(
                 options["sources"] = drawn["sources"].column
             stated = {"groups": drawn["groups"].column} if "groups" in drawn else {}
             chosen = whose(bound.arguments[first])
+            drawn |= _without_seats(options["ci"], chosen.data) if "raters" in interval else {}
             if weighted and options["weights"] is not None:
                 bound.arguments["weights"] = _rater_weights(
                     chosen.data, options["weights"], powered_by, drawn.get("groups")
@@ -300,6 +312,7 @@ def measure(
                 made = function(*bound.args, **{**bound.kwargs, **drawn})
                 result = with_left_out(made, chosen, by_columns(options.get("by", ())))
             result = _of_nobody(result) if follows and are_seats(chosen.data) else result
+            result = result.with_columns(_noted(SEATED, pl.col("over").is_not_null())) if "ci" in drawn else result
             for note in (chosen.note, *notes):
                 if note is not None and "reason" in result.columns:
                     result = result.with_columns(_noted(note))
@@ -440,9 +453,20 @@ def _of_nobody(result: pl.DataFrame) -> pl.DataFrame:
     return result.with_columns(_noted(SEATS)) if "reason" in result.columns else result
 
 
-def _noted(note: str) -> pl.Expr:
-    """The reasons of a result with one more."""
-    return pl.concat_str("reason", pl.lit(note), separator="; ", ignore_nulls=True).alias("reason")
+def _without_seats(ci: str, data: Any) -> dict[str, str]:
+    """What the interval is over instead, where raters are seats: leaving out a seat leaves out no person."""
+    if ci in ("items", "none") or not have_seats(data):
+        return {}
+    if ci != "auto":
+        problem = "the raters are seats that different people may have taken, so none can be left out as one person"
+        raise InputError(problem, remedy="use ci items")
+    return {"ci": "items"}
+
+
+def _noted(note: str, where: pl.Expr | None = None) -> pl.Expr:
+    """The reasons of a result with one more, in all rows or in some."""
+    noted = pl.concat_str("reason", pl.lit(note), separator="; ", ignore_nulls=True)
+    return (noted if where is None else pl.when(where).then(noted).otherwise("reason")).alias("reason")
 
 
 def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl.DataFrame:
@@ -482,7 +506,18 @@ def only_reason(frame: pl.DataFrame) -> str | None:
     True
     """
     reasons = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
-    known = {TOO_FEW_RATERS, TOO_FEW_GROUPS, NOT_HELD, MODELLED, CORE_ALONE, REPEATED, SAMPLED, SPREAD_OUT, TOGETHER}
+    known = {
+        TOO_FEW_RATERS,
+        TOO_FEW_GROUPS,
+        NOT_HELD,
+        MODELLED,
+        CORE_ALONE,
+        REPEATED,
+        SAMPLED,
+        SPREAD_OUT,
+        TOGETHER,
+        SEATED,
+    }
     return str(reasons[0]) if len(reasons) == 1 and set(reasons[0].split("; ")) <= known else None
 
 

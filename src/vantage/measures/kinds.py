@@ -33,6 +33,7 @@ EXTRA: Final = "extra"
 ALLOCATION: Final = "allocation"
 CORE_ALONE: Final = "estimated from the core alone, since the ratings beyond it were allocated by the answers"
 SEATS: Final = "undefined: the raters are seats that different people may have taken, and one seat is not one person"
+SEATED: Final = "the interval is over items, since raters are seats that different people may have taken"
 POOLED: Final = "biased: ratings beyond the core, which were allocated by the answers, are pooled"
 
 
@@ -164,14 +165,23 @@ def _of_raters(data: Judgments, kinds: Kinds, *, include_excluded: bool, pools: 
 
 def are_seats(data: Any) -> bool:
     """Whether no rater of a selection is one person: all are seats that different people may have taken."""
+    return _kinds_in(data) == ["slot"]
+
+
+def have_seats(data: Any) -> bool:
+    """Whether some raters of a selection are seats, whose answers nobody can leave out as those of one person."""
+    return "slot" in _kinds_in(data)
+
+
+def _kinds_in(data: Any) -> list[str | None]:
     part = data if isinstance(data, _Part) else None
     corpus = part.corpus if part is not None else data if _is_corpus(data) else None
     raters = data.lazy() if isinstance(data, pl.DataFrame) else None if corpus is None else corpus.raters.lazy()
     if raters is None or "kind" not in raters.collect_schema():
-        return False
+        return []
     if part is not None:
         raters = raters.filter(~pl.col("rater").is_in(part.without.implode()))
-    return raters.select(pl.col("kind").unique()).collect()["kind"].cast(pl.String).to_list() == ["slot"]
+    return raters.select(pl.col("kind").unique()).collect()["kind"].cast(pl.String).to_list()
 
 
 def with_left_out(result: pl.DataFrame, selection: Selection, by: Iterable[str]) -> pl.DataFrame:
