@@ -123,7 +123,22 @@ def test_a_model_that_gives_distributions_is_as_far_away_as_answers_drawn_from_t
         drawn = [share * abs(code - other) / 4 for code, share in enumerate(chances[item], 1) for other in others]
         assert distance == pytest.approx(sum(drawn) / len(others))
     shown = unlike_people(Analysis(corpus))
-    assert shown["said"].str.contains(r"^soft: \d \d+ %, \d \d+ %").all()
+    for item, drawn in shown.select("item", "said").iter_rows():
+        assert [one["votes"] for one in drawn] == pytest.approx(chances[item])
+
+
+def test_several_answers_of_one_model_are_all_shown() -> None:
+    corpus = EIGHT["distributions"]()
+    soft = corpus.judgments.filter(rater="soft").drop("probabilities")
+    sampled = pl.concat(soft.with_columns(sample=pl.lit(n), value=pl.lit(float(1 + n % 2))) for n in range(3))
+    people = corpus.judgments.filter(pl.col("rater") != "soft").drop("probabilities")
+    judgments = pl.concat([people, sampled.select(people.columns)], how="vertical_relaxed")
+    one = Corpus(corpus.items, corpus.raters, judgments, corpus.instruments)
+    assert {words(drawn) for drawn in unlike_people(Analysis(one))["said"]} == {"1 ×2, 2 ×1"}
+    again = sampled.with_columns(rater=pl.lit("again"))
+    raters = pl.concat([corpus.raters, pl.DataFrame({"rater": ["again"], "kind": ["model"]})], how="diagonal_relaxed")
+    both = Corpus(corpus.items, raters, pl.concat([judgments, again.select(judgments.columns)]), corpus.instruments)
+    assert set(unlike_people(Analysis(both))["said"]) == {"again: 1 ×2, 2 ×1; soft: 1 ×2, 2 ×1"}
 
 
 @pytest.mark.parametrize("name", ["ordinal", "several"])

@@ -16,7 +16,7 @@ from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.report.cells import shortened
 from vantage.report.distributions import answer_mark, answers_of, counted_answers, shares_of, text_of_items
 from vantage.report.engine import Analysis, there
-from vantage.report.marks import mark, words
+from vantage.report.marks import Mark, mark, words
 from vantage.scales import Scale, show_code
 
 LISTED: Final = 8
@@ -54,10 +54,10 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame:
     most = units.filter(pl.col("models") * 2 > pl.col("models").max(), pl.col("beyond") > 0)
     listed = there(with_texts(analysis, _first(most, pl.col("beyond").neg())))
     given = answered(analysis.corpus).filter(pl.col("rater").is_in(others))
-    units_of = listed.select(UNIT).iter_rows()
-    parts = [given.filter(item=item, question=question).sort("rater") for item, question in units_of]
+    parts = [given.filter(item=item, question=asked).sort("rater") for item, asked in listed.select(UNIT).iter_rows()]
     why = pl.Series([_quoted(part, named=True) for part in parts], dtype=pl.String)
-    return listed.with_columns(said=pl.Series([_said(analysis.corpus, part) for part in parts]), why=why)
+    drawn = _spread if len(others) == 1 else _said
+    return listed.with_columns(said=pl.Series([drawn(analysis.corpus, part) for part in parts]), why=why)
 
 
 def disagreements(people: Corpus) -> pl.DataFrame:
@@ -149,13 +149,21 @@ def label(corpus: Corpus, question: str, value: float) -> str:
     return f"{show_code(value)} ({named})"
 
 
+def _spread(corpus: Corpus, given: pl.DataFrame) -> Mark:
+    """How often a model gave each answer to one text, or how likely it finds each."""
+    question, shares = corpus.question(given["question"][0]), _distributions(corpus, given).drop_nulls().to_list()
+    if shares:
+        return mark(answers_of(question)[2], np.mean(shares, axis=0).tolist())
+    return answer_mark(question, given["value"].to_numpy())
+
+
 def _said(corpus: Corpus, given: pl.DataFrame) -> str:
-    """What each model answered about one text, or how likely it finds each answer."""
+    """What each model answered about one text: the answer, or all of several."""
     said = []
-    once = given.with_columns(_distributions(corpus, given)).unique("rater", maintain_order=True)
-    for rater, question, value, shares in once.select("rater", "question", "value", "shares").iter_rows():
-        spread = None if shares is None or max(shares) == 1 else mark(answers_of(corpus.question(question))[2], shares)
-        said.append(f"{rater}: {words(spread) if spread else label(corpus, question, value)}")
+    for (rater,), mine in given.group_by("rater", maintain_order=True):
+        spread, (asked, value) = _spread(corpus, mine), mine.select("question", "value").row(0)
+        sure = sum(one["votes"] > 0 for one in spread) == 1
+        said.append(f"{rater}: {label(corpus, asked, value) if sure else words(spread)}")
     return "; ".join(said)
 
 

@@ -86,7 +86,11 @@ class AnswerCounts:
         if trait:
             members += [(f"{trait} = {name}", is_person & mine) for name, mine in trait_groups(corpus, trait)]
         others = [at for at in np.argsort(-times, kind="stable") if not is_person[at] and times[at]]
-        system = _systems(raters)
+        system = raters["rater"]
+        if {"stands_for", "model"} <= set(raters.columns):  # a model that answers for people is one system
+            many = pl.col("stands_for").is_not_null() & pl.col("model").is_not_null()
+            named = pl.when(many).then(pl.format("{} for users", "model")).otherwise("rater")
+            system = raters.select(named.alias("rater"))["rater"]
         names = list(dict.fromkeys(system[int(at)] for at in others))[: max(GROUPS - len(members), 0)]
         members += [(name, ~is_person & (system == name).to_numpy()) for name in names]
         codes, _, _ = answers_of(question)
@@ -102,10 +106,8 @@ class AnswerCounts:
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
         shares = np.empty((0, len(members), len(codes)))
-        if chances and not question.scale.slides and (spread := _have(rows["probabilities"], len(codes))).any():
-            shares = _mean_distribution(
-                rows["probabilities"].filter(spread), place[spread], who[spread], members, shape
-            )
+        if chances and not question.scale.slides and (told := _have(rows["probabilities"], len(codes))).any():
+            shares = _mean_distribution(rows["probabilities"].filter(told), place[told], who[told], members, shape)
         mine = given & first[who]
         n = counts[:, 0].sum(axis=1)
         unlike = np.asarray((n * (n - 1) - (counts[:, 0] * (counts[:, 0] - 1)).sum(axis=1)) / 2.0)
@@ -174,15 +176,6 @@ def _pairs(place: Ints, value: Floats, items: int) -> Floats:
     n = np.bincount(place, minlength=items)
     rank = np.arange(len(place)) - (np.cumsum(n) - n)[place]
     return np.asarray(np.bincount(place, (2.0 * rank - (n[place] - 1)) * value, minlength=items), dtype=np.float64)
-
-
-def _systems(raters: pl.DataFrame) -> pl.Series:
-    """The name of each rater, or of the model that stands for people."""
-    if not {"stands_for", "model"} <= set(raters.columns):
-        return raters["rater"]
-    stands = pl.col("stands_for").is_not_null() & pl.col("model").is_not_null()
-    named = pl.when(stands).then(pl.format("{} for users", "model")).otherwise("rater")
-    return raters.select(named.alias("rater"))["rater"]
 
 
 def shares_of(answers: pl.DataFrame, question: Question) -> list[pl.Series]:
