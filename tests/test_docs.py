@@ -40,7 +40,7 @@ LONG = {
     *("README.md", "choosing.md", "explain.md", "measures.md", "measures-agreement.md", "measures-answers.md"),
     *("measures-accuracy.md", "measures-relations.md", "models.md", "presentations.md"),
     *("raters.md", "reports.md", "start.md", "stereomap.md", "studies.md"),
-    *("audit.md", "compare-model.md", "panel.md", "perspective.md", "plan.md", "gallery.md"),
+    *("audit.md", "compare-model.md", "panel.md", "perspective.md", "plan.md", "population.md", "gallery.md"),
 }
 """Pages whose blocks ask a real model, write whole reports or simulate."""
 QUICK = {f"images/{name}.svg" for name in CHARTS}

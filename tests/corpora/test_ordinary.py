@@ -142,6 +142,7 @@ def test_means_of_items_are_no_people() -> None:
 
 
 def test_one_kind_of_answers_and_times_beside_them_are_two_readings_with_what_belongs_to_each() -> None:
+    DRAW.seed(2)
     rows = [
         {f"S{k}": answer(k / 6) for k in range(1, 7)}
         | {f"S{k}_Dauer": round(DRAW.uniform(2, 40), 1) for k in range(1, 7)}

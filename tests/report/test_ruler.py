@@ -39,7 +39,7 @@ def test_groups_of_raters_without_common_items_are_named_as_such(demo: Corpus) -
     (figure,) = wright_maps(parted, [question]) or []
     assert isinstance(figure, Figure)
     assert "Raters fall into 2 groups that share no items" in figure.caption
-    assert "only if the items of each group are alike on average" in figure.caption
+    assert "only if their items are alike on average" in figure.caption
     shown = set(figure.data.filter(~pl.col("facet").is_in(["item", "threshold"]))["name"])
     assert shown == set(parted.judgments["rater"])
 

@@ -48,6 +48,7 @@ def test_imports_are_followed_through_faces_and_strings() -> None:
     assert len([path for path in charts if path.startswith("src/vantage/report/charts/")]) > 5
 
 
+@pytest.mark.slow
 def test_a_change_reaches_its_own_tests_and_those_above_it(known: reach.Reach) -> None:
     stored = reaching(known, "src/vantage/runs/store.py")
     assert {"tests/runs/test_store.py", "tests/runs/test_kill.py", "tests/studies/wcsent/test_study.py"} <= stored
@@ -73,6 +74,7 @@ def test_the_core_and_what_is_unknown_reach_everything(path: str) -> None:
     assert reach.reached(["docs/index.md", path]) is None
 
 
+@pytest.mark.slow
 def test_data_stand_for_the_modules_of_their_folder_and_pages_for_tests_that_name_them() -> None:
     found = reach.reached(["src/vantage/studies/perseval/recipe.yaml"]) or {}
     assert found["tests/studies/perseval/test_study.py"] == "src/vantage/studies/perseval/recipe.yaml"

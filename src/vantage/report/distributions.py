@@ -106,8 +106,8 @@ class AnswerCounts:
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
         shares = np.empty((0, len(members), len(codes)))
-        if chances and not question.scale.slides and (told := _have(rows["probabilities"], len(codes))).any():
-            shares = _mean_distribution(rows["probabilities"].filter(told), place[told], who[told], members, shape)
+        if chances and not question.scale.slides and (sure := _have(rows["probabilities"], len(codes))).any():
+            shares = _mean_distribution(rows["probabilities"].filter(sure), place[sure], who[sure], members, shape)
         mine = given & first[who]
         n = counts[:, 0].sum(axis=1)
         unlike = np.asarray((n * (n - 1) - (counts[:, 0] * (counts[:, 0] - 1)).sum(axis=1)) / 2.0)

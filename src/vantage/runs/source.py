@@ -6,10 +6,12 @@ many wait for it. When the reply is durable the conversations that waited for it
 
 from __future__ import annotations
 
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -27,23 +29,24 @@ from vantage.runs.store import RunStore
 from vantage.runs.tally import RunTally
 
 HELD: Final = 20_000
-"""Rows that are held as tuples; a table of them takes a fraction of the memory."""
+"""Rows in memory before they are written away."""
 
 
 class JudgmentRows:
-    """Collects rows as conversations end, and returns them in the order of the plan."""
+    """Collects rows as conversations end, and gives them back in the order of the plan."""
 
     def __init__(self) -> None:
         self._schema: dict[str, Any] = {"__order": pl.Int64, "__key": pl.Binary, **ROWS}
         self._held: list[tuple[Any, ...]] = []
-        self._packed: list[pl.DataFrame] = []
         self._whole: list[pl.DataFrame] = []
+        self._files: list[Path] = []
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def add(self, order: int, key: bytes, rows: Sequence[Row]) -> None:
         """Takes the rows of a conversation, which has its place in the plan and ended with a call of this key."""
         self._held.extend([(order, key, *row) for row in rows])
         if len(self._held) >= HELD:
-            self._pack()
+            self._write()
 
     def put(self, tables: Sequence[pl.DataFrame]) -> None:
         """Takes all rows at once, each judgment once and in the order of the plan."""
@@ -53,18 +56,37 @@ class JudgmentRows:
         """All rows, each judgment once."""
         if self._whole:
             return pl.concat(self._whole)
-        whole = self._pack().drop("__key").sort("__order", maintain_order=True).drop("__order")
+        frames = [pl.read_parquet(file, columns=["__order", *ROWS]) for file in self._files]
+        frames = [frame.with_columns(pl.col("status").cast(ROWS["status"])) for frame in frames]
+        whole = pl.concat([*frames, self._frame().drop("__key")]).sort("__order", maintain_order=True).drop("__order")
         # The relevance of an item is told by every conversation about it.
         return whole.unique(KEY, keep="first", maintain_order=True)
 
     def keys(self) -> pl.Series:
         """The keys of the calls that conversations ended with, in the order of the plan."""
-        return self._pack().select("__order", "__key").unique("__order").sort("__order")["__key"]
+        columns = ["__order", "__key"]
+        frames = [pl.read_parquet(file, columns=columns) for file in self._files]
+        return pl.concat([*frames, self._frame().select(columns)]).unique("__order").sort("__order")["__key"]
 
-    def _pack(self) -> pl.DataFrame:
-        self._packed.append(pl.DataFrame(self._held, schema=self._schema, orient="row"))
+    def close(self) -> None:
+        """Removes what was written away."""
         self._held.clear()
-        return pl.concat(self._packed)
+        self._whole.clear()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+        self._files.clear()
+
+    def _frame(self) -> pl.DataFrame:
+        return pl.DataFrame(self._held, schema=self._schema, orient="row")
+
+    def _write(self) -> None:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="vantage-judgments-")
+        file = Path(self._folder.name) / f"{len(self._files)}.parquet"
+        self._frame().with_columns(pl.col("status").cast(pl.String)).write_parquet(file, compression="lz4")
+        self._files.append(file)
+        self._held.clear()
 
 
 BLOCK: Final = 256
@@ -131,6 +153,8 @@ def _unread(rows: pl.DataFrame) -> bool:
 
 @dataclass(slots=True)
 class _Turn:
+    """A conversation that waits for a reply."""
+
     progress: PartProgress
     conversation: Conversation
     order: int
@@ -233,6 +257,8 @@ class CallSource:
     def close(self) -> None:
         """Ends all conversations; those that did not come to their end are counted as missing."""
         self.tally.missing += sum(progress.missing for progress in self.parts)
+        for progress in self.parts:
+            progress.rows.close()
 
     def hear(self) -> None:
         """Tells the conversations what has become durable since they last heard."""

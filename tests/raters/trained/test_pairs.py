@@ -194,7 +194,7 @@ def test_what_does_not_exist_is_named(change: dict[str, Any], sentence: str) -> 
 def test_splits_that_cannot_be_learned_from_are_refused() -> None:
     with pytest.raises(InputError, match="no trait is known of unnamed users"):
         fit(parted("train", users="unnamed"), kind="tfidf-users", traits=["side"])
-    with pytest.raises(InputError, match="the split says what is learned, and not target"):
+    with pytest.raises(InputError, match="with a split, target cannot be chosen"):
         fit(parted(), kind="tfidf", target="mean")
     with pytest.raises(InputError, match="no kind of trained rater 'tokens' of texts; it judges pairs; pass a split"):
         fit(planted(), kind="tokens")

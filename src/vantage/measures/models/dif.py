@@ -183,8 +183,8 @@ def _scatter(item: Ints, side: Ints, residual: Floats, variance: Floats) -> Floa
         left = residual[mine] - own * np.bincount(item[mates], residual[mates], size)[code]
         shared = np.maximum(1 - own, 0.0)
         columns = np.column_stack([np.full(len(v), v.mean()), v])
-        found, _ = nnls(columns * shared[:, None], np.square(left))
-        scatter[mine] = np.maximum(columns @ found, LEAST * v)
+        coefficients, _ = nnls(columns * shared[:, None], np.square(left))
+        scatter[mine] = np.maximum(columns @ coefficients, LEAST * v)
     return scatter
 
 
