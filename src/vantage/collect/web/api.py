@@ -229,8 +229,8 @@ def serve(call: ApiCall) -> Callable[[Visit], Response]:
         try:
             result = call.handler(visit)
         except ValidationError as error:
-            found = [f"{'.'.join(map(str, e['loc'])) or 'the body'}: {e['msg']}" for e in error.errors()[:5]]
-            raise PageError(400, "Not as described", f"{'; '.join(found)}. See /openapi.json.") from None
+            problems = [f"{'.'.join(map(str, e['loc'])) or 'the body'}: {e['msg']}" for e in error.errors()[:5]]
+            raise PageError(400, "Not as described", f"{'; '.join(problems)}. See /openapi.json.") from None
         if isinstance(result, Response):
             return result
         return Response(TypeAdapter(Any).dump_json(result), media_type="application/json")
