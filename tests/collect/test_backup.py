@@ -42,7 +42,7 @@ def test_a_backup_of_a_running_study_is_one_moment_of_it_and_goes_on_anywhere(
     busy.join()
     assert file.stat().st_mode & 0o777 == 0o600
     assert [one.name for one in tmp_path.glob("*.part*")] == []
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match="already exists"):
         backup(service.database, file)
     assert restore(file, other) == "mine"
     with pytest.raises(InputError, match="already holds a study"):

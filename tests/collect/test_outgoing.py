@@ -16,7 +16,7 @@ from tests.collect.conftest import OpenService
 from tests.collect.people import begun, study, walked
 from tests.recruit.fake import serving
 from vantage.collect import outgoing
-from vantage.collect.outgoing import WebhookSender, secret_of, signature
+from vantage.collect.outgoing import secret_of, send, signature
 from vantage.errors import Problems
 from vantage.recruit.rehearsal.rehearse import SimulatedTime
 
@@ -47,23 +47,22 @@ def test_events_are_sent_once_signed_and_repeated_until_taken(
     monkeypatch.setattr(outgoing, "time", clock)
     with serving(receiver.app()) as address:
         service = open_service(study(tmp_path, raters=8, webhooks=[{"url": address, "events": ["finished"]}]))
-        sender = WebhookSender(service.database)
         walked(service)
-        sender.send()  # what happened before the address was known is not told
+        send(service.database)  # what happened before the address was known is not told
         assert receiver.taken == []
         begun(service)
         walked(service)
         receiver.status = 503
-        sender.send()
-        sender.send()  # not before its time
+        send(service.database)
+        send(service.database)  # not before its time
         assert len(receiver.bodies) == 1
         (state,) = service.researchers.webhooks()
         assert (state.waiting, state.problem) == (1, "it answered 503")
         clock.now += 10
         receiver.status = 200
         walked(service)
-        sender.send()
-        sender.send()
+        send(service.database)
+        send(service.database)
         raters = service.researchers.log().filter(event="finished")["rater"].to_list()
         assert [one["rater"] for one in receiver.taken] == raters[1:]
         assert [set(one) for one in receiver.taken] == [{"study", "id", "event", "at", "rater"}] * 2
@@ -75,10 +74,9 @@ def test_events_are_sent_once_signed_and_repeated_until_taken(
 
 def test_an_address_that_cannot_be_reached_stops_nothing(open_service: OpenService, tmp_path: Path) -> None:
     service = open_service(study(tmp_path, webhooks=[{"url": "http://127.0.0.1:9", "events": ["consented"]}]))
-    sender = WebhookSender(service.database)
-    sender.send()
+    send(service.database)
     begun(service)
-    sender.send()
+    send(service.database)
     (state,) = service.researchers.webhooks()
     assert (state.waiting, state.problem) == (1, "it could not be reached (ConnectError)")
 

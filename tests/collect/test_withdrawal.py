@@ -192,12 +192,12 @@ def test_people_who_withdraw_together_share_a_purge(
     purges: list[float] = []
     release, first = threading.Event(), threading.Event()
 
-    def slow() -> None:
+    def slow(_: object) -> None:
         purges.append(time.monotonic())
         first.set()
         assert release.wait(20)
 
-    monkeypatch.setattr(service.database, "purge", slow)
+    monkeypatch.setattr(service.database.sql, "purge", slow)
     monkeypatch.setattr("vantage.collect.participants.PATIENCE", 0.0)
     service.participants.withdraw(people[0])
     assert first.wait(20)

@@ -138,8 +138,8 @@ class PaymentWorld:
             assert started is not None
             self.fake.submissions[name] = {**self.fake.submissions.pop(started[0]), "id": name}
             self.fake.complete(name, "DONE")
-            self.persons[name] = Person(number, f"p-{name}", name, name, "finished", "pending", "", True, 5.0)
-        monkeypatch.setattr(on_prolific, "people", lambda *_: list(self.persons.values()))
+            self.persons[name] = Person(number, f"p-{name}", name, "finished", "pending", "", True, 5.0)
+        monkeypatch.setattr(on_prolific, "people_by_id", lambda _: dict(self.persons))
         monkeypatch.setattr(on_prolific, "failed_checks", lambda *_: {})
         monkeypatch.setattr(on_prolific, "open_batches", lambda *_: 3)
         monkeypatch.setattr(on_prolific, "free_seats", lambda *_: None)

@@ -14,7 +14,7 @@ from vantage.recruit.prolific import ProlificSubmission
 from vantage.recruit.standing import SubmissionStanding, standings
 
 PLAN = RecruitmentPart.model_validate({"via": "prolific", **CODES})
-ANN = Person(1, "p-ann", "ann", "s1", "finished", "pending", "", True, 5.0)
+ANN = Person(1, "p-ann", "ann", "finished", "pending", "", True, 5.0)
 DONE = ProlificSubmission("s1", "ann", "AWAITING REVIEW", "s", "DONE", "2026-01-01", "2026-01-02")
 
 

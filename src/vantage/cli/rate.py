@@ -261,8 +261,8 @@ def _about_themselves(
     """The corpus with what personas answer to the questionnaires of a flow, and what was not asked."""
     from vantage.collect.rating import ask_personas, flow_notes, with_traits
 
-    answers = ask_personas(study, raters, store, options)
-    return with_traits(corpus, answers.traits), [*flow_notes(study, raters), *answers.notes]
+    traits, notes = ask_personas(study, raters, store, options)
+    return with_traits(corpus, traits), [*flow_notes(study, raters), *notes]
 
 
 def _raters(

@@ -131,7 +131,7 @@ class Adapting:
             state = self._state(connection, arm.arm)
             if state.open.any():
                 return True
-            for trait in self.study.traits if self.part.balance else ():
+            for trait in self.study.traits:
                 for value in trait.options if trait.id in self.part.balance else ():
                     seen = self._seen(connection, arm.arm, {trait.id: value}, trait.id)
                     if (state.free & ~seen).any():

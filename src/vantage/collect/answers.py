@@ -183,14 +183,12 @@ def _problem(scale: Scale, answer: QuestionAnswer) -> str:
 def read(stored: str) -> dict[str, QuestionAnswer]:
     """Stored answers by question."""
     fields: dict[str, list[Any]] = json.loads(stored)
-    return {
-        name: QuestionAnswer(value, status, reason, _of_100(*more[1:2]), tuple(*more[2:3]) or None)
-        for name, (value, status, reason, *more) in fields.items()
-    }
-
-
-def _of_100(shares: Sequence[float] | None = None) -> tuple[float, ...] | None:
-    return tuple(round(100 * share, 2) for share in shares or ()) or None
+    given = {}
+    for name, (value, status, reason, *more) in fields.items():
+        _, shares, marked = [*more, None, None, None][:3]
+        of_100 = tuple(round(100 * share, 2) for share in shares or ())
+        given[name] = QuestionAnswer(value, status, reason, of_100 or None, tuple(marked or ()) or None)
+    return given
 
 
 def check_traits(traits: Sequence[TraitPart], given: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:

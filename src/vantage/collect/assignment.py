@@ -274,9 +274,8 @@ def release(
 def reclaim(connection: Connection, page: int, arm: int, row: int) -> bool:
     """Reserves a seat for the item of a page that lost its own; false when others have all of them."""
     state = lock_arms(connection)
-    seat = connection.execute(
-        select(func.min(returned.c.seat)).where(returned.c.arm == arm, returned.c.row == row)
-    ).scalar()
+    first = select(func.min(returned.c.seat)).where(returned.c.arm == arm, returned.c.row == row)
+    seat = connection.execute(first).scalar()
     if seat is None:
         return False
     connection.execute(returned.delete().where(returned.c.arm == arm, returned.c.seat == seat))
@@ -289,26 +288,15 @@ def reclaim(connection: Connection, page: int, arm: int, row: int) -> bool:
 
 def sweep(connection: Connection, now: float) -> int:
     """Releases the open work of all expired reservations; the number of participants affected."""
-    swept = 0
-    while True:
-        late = (
-            connection.execute(
-                select(participants.c.number)
-                .where(participants.c.lease < now)
-                .order_by(participants.c.number)
-                .limit(SWEEP)
-                .with_for_update(skip_locked=True)
-            )
-            .scalars()
-            .all()
-        )
-        if not late:
-            return swept
+    expired = select(participants.c.number).where(participants.c.lease < now).order_by(participants.c.number)
+    some, swept = expired.limit(SWEEP).with_for_update(skip_locked=True), 0
+    while late := connection.execute(some).scalars().all():
         for number in late:
             release(connection, number, ["open"], becomes="lapsed")
         connection.execute(update(participants).where(participants.c.number.in_(late)).values(lease=None))
         free_quotas(connection, late)
         swept += len(late)
+    return swept
 
 
 def take_quotas(
@@ -340,10 +328,8 @@ def free_quotas(connection: Connection, people: Sequence[int]) -> None:
 
 def work_left(connection: Connection, now: float) -> bool:
     """Whether a new participant would get work."""
-    new = connection.execute(
-        select(arms.c.arm).where((arms.c.next_seat < arms.c.seats) | (arms.c.returned > 0)).limit(1)
-    ).first()
-    if new is not None:
+    free = select(arms.c.arm).where((arms.c.next_seat < arms.c.seats) | (arms.c.returned > 0)).limit(1)
+    if connection.execute(free).first() is not None:
         return True
     own = (pages.c.participant == participants.c.number, pages.c.state == "open", pages.c.seat.is_not(None))
     held = select(pages.c.id).where(*own)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 import threading
 import time
@@ -11,10 +10,9 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from vantage.collect.database import StudyDatabase
+from vantage.collect.database import LOG, StudyDatabase
 from vantage.collect.tables import read_setting, write_setting
 
-LOG: Final = logging.getLogger("vantage.collect")
 PAUSE: Final = 2.0
 """Seconds between two looks at what is due."""
 LEASE: Final = 60.0

@@ -26,6 +26,7 @@ from vantage.collect.flow_document import (
     PhasePart,
     PresentationPart,
     Questions,
+    RangePart,
     SelectionPart,
 )
 from vantage.collect.views import QuestionAnswer
@@ -175,6 +176,13 @@ class Block:
     def gold(self) -> Mapping[str, GoldItemPart]:
         """The gold items by their id."""
         return {part.item: part for part in self.gold_plan.items} if self.gold_plan else {}
+
+    def accepted(self, kind: str, check: str) -> Mapping[str, Sequence[float] | RangePart]:
+        """The answers that pass an attention check or a gold item, by question, in the codes of the question."""
+        if kind == "gold":
+            return self.gold[check].accept if check in self.gold else {}
+        asked = self.checks.get(check) if kind == "attention" else None
+        return {asked.question: asked.accept} if asked else {}
 
     def allocation(self, arm: int, rows: Sequence[int]) -> ArmAllocation:
         """The seats of one of the block's arms, for the rows of its items."""

@@ -14,9 +14,6 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora import Corpus
-from vantage.corpora.schema import MODELS
-
 WORDS: Final = 3
 FEWEST: Final = 8
 """Words that a reason must have to be compared."""
@@ -53,15 +50,6 @@ class GivenReasons:
         for item, question, rater, text in rows.iter_rows():
             if runs := shingles(text):
                 self._given.setdefault((item, question), []).append((rater, runs))
-
-    @classmethod
-    def of_models(cls, corpus: Corpus) -> GivenReasons:
-        """The reasons of the models of a corpus."""
-        models = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(MODELS))["rater"]
-        return cls(corpus.judgments.filter(pl.col("rater").is_in(models.implode())))
-
-    def __bool__(self) -> bool:
-        return bool(self._given)
 
     def copied(self, reasons: Iterable[tuple[str, str, str]], own: str = "") -> tuple[Counter[str], int]:
         """How many reasons (item, question, text) nearly copy each rater's but one's own, and how many were compared.

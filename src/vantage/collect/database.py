@@ -81,18 +81,14 @@ class StudyDatabase:
                 waiting = self.read(pending)
                 for rater in waiting.values():
                     self.private.forget(rater)
-                self.purge()
+                self.sql.purge(TABLES)
+                self.private.sql.purge([identities.name])
                 if waiting:
                     done = update(receipts).where(receipts.c.code.in_(waiting)).values(purged_at=time.time())
                     self.sql.execute(done)
                 self._purged = started
             except (DBAPIError, TimeoutError) as error:
                 LOG.warning("deleted answers are not purged yet: %s", str(error).splitlines()[0])
-
-    def purge(self) -> None:
-        """Removes the remains of deleted rows from the files of the database."""
-        self.sql.purge(TABLES)
-        self.private.sql.purge([identities.name])
 
     def answers(self) -> bool:
         """Whether the database can be read."""

@@ -19,9 +19,7 @@ Fields = Mapping[str, Sequence[str]]
 LARGEST: Final = 400_000
 """Most characters of a draft: 24 reasons of maximal length, and more."""
 
-_ONE = (drafts.c.participant == bindparam("who"), drafts.c.place == bindparam("where"))
-_READ = select(drafts.c.fields).where(*_ONE)
-_DROP = delete(drafts).where(*_ONE)
+_DROP = delete(drafts).where(drafts.c.participant == bindparam("who"), drafts.c.place == bindparam("where"))
 _ITEM = "item/"
 OF_PAGE: Final = (
     select(drafts.c.fields)
@@ -41,7 +39,8 @@ def store(connection: Connection, participant: int, place: str, fields: Fields) 
 
 def read(connection: Connection, participant: int, place: str) -> dict[str, list[str]]:
     """The draft of a place; empty where there is none."""
-    return decoded(connection.execute(_READ, {"who": participant, "where": place}).scalar_one_or_none())
+    query = select(drafts.c.fields).where(drafts.c.participant == participant, drafts.c.place == place)
+    return decoded(connection.execute(query).scalar_one_or_none())
 
 
 def decoded(content: str | None) -> dict[str, list[str]]:

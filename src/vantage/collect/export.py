@@ -116,16 +116,14 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     for person in people:
         checked += _practised(study, person["rater"], person["state"])
     judgments = pl.DataFrame(judged, schema=JUDGED, orient="row")
-    empty = [name for name in ("presentation", "probabilities") if judgments[name].null_count() == len(judgments)]
-    judgments = judgments.drop(empty)
-    if len(study.blocks) == 1:
-        judgments = judgments.drop("block")
-    if not study.plan.translations:
-        judgments = judgments.drop("language")
-    if study.plan.adaptive is None or not Until.parse(study.plan.adaptive.until).by_item:
-        judgments = judgments.drop("allocation")
+    needless = {
+        **{name: judgments[name].null_count() == len(judgments) for name in ("presentation", "probabilities")},
+        "block": len(study.blocks) == 1,
+        "language": not study.plan.translations,
+        "allocation": study.plan.adaptive is None or not Until.parse(study.plan.adaptive.until).by_item,
+    }
     return Collected(
-        judgments,
+        judgments.drop(name for name, leave_out in needless.items() if leave_out),
         pl.DataFrame(checked, schema=CHECKED, orient="row"),
         pl.DataFrame(people, schema=_PEOPLE | _BESIDE, infer_schema_length=None),
     )
@@ -159,13 +157,8 @@ def _practised(study: AnnotationStudy, rater: str, state: str) -> Iterator[tuple
 
 def passed_check(block: Block, kind: str, check: str, question: str, value: float | None) -> bool | None:
     """Whether an answer passes a check; null for questions that the check does not concern."""
-    if kind == "attention":
-        asked = block.checks.get(check)
-        return value in asked.accept if asked is not None and asked.question == question else None
-    gold = block.gold.get(check)
-    if gold is None or question not in gold.accept:
-        return None
-    return accepts(gold.accept[question], value)
+    right = block.accepted(kind, check).get(question)
+    return None if right is None else accepts(right, value)
 
 
 def corpus_of(study: AnnotationStudy, answers: Collected, items: pl.DataFrame) -> Corpus:
@@ -221,7 +214,6 @@ def platform_table(people: pl.DataFrame, identities: Sequence[Mapping[str, Any]]
 
 
 def _decisions(people: pl.DataFrame) -> list[pl.Expr]:
-    """Who excluded a rater and when, where anybody was."""
     excluded = pl.col("verdict") == "excluded"
     if not (people["verdict"] == "excluded").any():
         return []

@@ -7,7 +7,7 @@ from math import ceil
 
 from vantage.collect.blocks import Block, blocks_of, phases_of
 from vantage.collect.document import StudyDocument
-from vantage.collect.flow_document import ScreeningRulePart, TrainingItemPart, TraitPart, WhenPart
+from vantage.collect.flow_document import ScreeningRulePart, SelectionPart, TrainingItemPart, TraitPart, WhenPart
 from vantage.collect.languages import catalogues, language
 from vantage.collect.study_checks import TAKEN, BlockChecks, StudyChecks, placed_blocks
 from vantage.collect.translations import columns, differences
@@ -51,7 +51,7 @@ class FlowChecks(StudyChecks):
         if self.corpus is not None:
             sizes = self._items(blocks)
             self._quotas(people_needed(self.plan, blocks, sizes))
-        for block, (part, loc) in zip(blocks, placed_blocks(self.plan), strict=True):
+        for block, (part, loc, _) in zip(blocks, placed_blocks(self.plan), strict=True):
             BlockChecks(self, block, part, loc).run(self.corpus, self.rows.get(block.repeats or block.id, ()))
         self._translations()
 
@@ -99,7 +99,7 @@ class FlowChecks(StudyChecks):
             for column in known:
                 if items[column].null_count():
                     self.note(loc, f"the column '{column}' is empty for {items[column].null_count()} items")
-        if self.plan.translations and any(part is not None and part.instrument for part, _ in placed_blocks(self.plan)):
+        if self.plan.translations and any(part.instrument for part, *_ in placed_blocks(self.plan)):
             self.note(("translations",), "all blocks use the study's own instrument, which is what is translated")
 
     def _order(self) -> None:
@@ -172,27 +172,24 @@ class FlowChecks(StudyChecks):
         """Whether the ids and references of the blocks are sound."""
         earlier: dict[str, bool] = {}
         sound = True
-        for index, phase in enumerate(self.plan.flow):
-            mixed = phase.blocks is not None and (phase.blocks.order != "fixed" or phase.blocks.people == "between")
-            here = [part.id for part in phase.blocks_here]
-            for number, part in enumerate(phase.blocks_here):
-                loc: Loc = ("flow", index, "block") if phase.block else ("flow", index, "blocks", "of", number)
-                if part.id in earlier:
-                    self.note((*loc, "id"), f"duplicate block '{part.id}'")
-                    sound = False
-                source = None if isinstance(part.items, str) else part.items.same_as
-                if source is not None:
-                    at: Loc = (*loc, "items", "same_as")
-                    if source not in earlier:
-                        sound = self.known(at, source, list(earlier), "earlier block") if self.whole else False
-                    elif source in here and mixed:
-                        self.note(at, f"'{source}' may come later than this block, or not at all, in this group")
-                    elif not earlier[source]:
-                        self.note(at, f"not every participant does '{source}'")
-                    for key in ("conditions", "raters", "batch"):
-                        if getattr(part, key) is not None:
-                            self.note((*loc, key), "not valid with 'same_as', which repeats what was judged before")
-                earlier[part.id] = not (phase.blocks and phase.blocks.people == "between")
+        for part, loc, group in placed_blocks(self.plan):
+            mixed = group is not None and (group.order != "fixed" or group.people == "between")
+            if part.id in earlier:
+                self.note((*loc, "id"), f"duplicate block '{part.id}'")
+                sound = False
+            source = part.items.same_as if isinstance(part.items, SelectionPart) else None
+            if source is not None:
+                at: Loc = (*loc, "items", "same_as")
+                if source not in earlier:
+                    sound = self.known(at, source, list(earlier), "earlier block") if self.whole else False
+                elif mixed and group is not None and any(one.id == source for one in group.of):
+                    self.note(at, f"'{source}' may come later than this block, or not at all, in this group")
+                elif not earlier[source]:
+                    self.note(at, f"not every participant does '{source}'")
+                for key in ("conditions", "raters", "batch"):
+                    if getattr(part, key) is not None:
+                        self.note((*loc, key), "not valid with 'same_as', which repeats what was judged before")
+            earlier[part.id] = group is None or group.people != "between"
         if len(earlier) > 1 and self.plan.adaptive:
             self.note(("raters",), "a flow with several blocks cannot be adaptive; give a number")
         if len(earlier) > 1 and self.plan.batch.per_participant > 1:
@@ -203,8 +200,8 @@ class FlowChecks(StudyChecks):
         own = self.instruments[""]
         scales = {question.id: (question.scale, own.id) for question in own.questions}
         by_id = {block.id: block for block in blocks}
-        for block, (part, loc) in zip(blocks, placed_blocks(self.plan), strict=True):
-            if part is not None and part.instrument:
+        for block, (part, loc, _) in zip(blocks, placed_blocks(self.plan), strict=True):
+            if part.instrument:
                 at, other = (*loc, "instrument"), block.instrument
                 if other.language != own.language:
                     self.note(at, f"'{other.id}' is in the language '{other.language}', the study in '{own.language}'")
@@ -239,10 +236,8 @@ class FlowChecks(StudyChecks):
         sizes: dict[str, int] = {}
         pages = 0
         ends: dict[str, int] = {}
-        for block, (part, loc) in zip(blocks, placed_blocks(self.plan), strict=True):
-            at: Loc = (
-                (*loc, "items") if part is not None and not isinstance(part.items, str) else (*loc,) or ("corpus",)
-            )
+        for block, (part, loc, _) in zip(blocks, placed_blocks(self.plan), strict=True):
+            at = (*loc, "items") if isinstance(part.items, SelectionPart) else loc or ("corpus",)
             if block.repeats is not None:
                 whole = min(sizes[block.repeats], next(b.size for b in blocks if b.id == block.repeats))
                 sizes[block.id] = min(whole, block.selection.sample or whole)
@@ -255,16 +250,14 @@ class FlowChecks(StudyChecks):
             else:
                 try:
                     self.rows[block.id] = block.rows(self.corpus, apart)
-                    sizes[block.id] = len(self.rows[block.id])
+                    if not self.rows[block.id]:
+                        self.note(at, "no items are left to judge")
                 except InputError as error:
                     self.note(at, str(error).rstrip("."))
-                    sizes[block.id] = 0
-                else:
-                    if not sizes[block.id]:
-                        self.note(at, "no items are left to judge")
-                    if part is not None and part.batch is not None and part.batch > sizes[block.id] > 0:
-                        problem = f"each participant is to judge {part.batch} items, but the block has"
-                        self.note((*loc, "batch"), f"{problem} {sizes[block.id]}")
+                size = sizes[block.id] = len(self.rows.get(block.id, ()))
+                if part.batch is not None and part.batch > size > 0:
+                    problem = f"each participant is to judge {part.batch} items, but the block has {size}"
+                    self.note((*loc, "batch"), problem)
             pages += min(block.size, sizes[block.id])
             ends[block.id] = pages
         return sizes

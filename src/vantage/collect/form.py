@@ -16,7 +16,6 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from vantage.collect.answers import LINE, LONGEST, whole_number
-from vantage.collect.blocks import Block
 from vantage.collect.flow_document import RangePart
 from vantage.collect.languages import sentence
 from vantage.collect.participants import ParticipantService
@@ -176,7 +175,7 @@ def _item(people: ParticipantService, participant: Participant, step: Step) -> S
         kind, check = connection.execute(query).one()
         return str(kind), str(check)
 
-    known = _known(people.study.block(page.group), *people.database.read(job))
+    known = people.study.block(page.group).accepted(*people.database.read(job))
     text = _text(page.record)
 
     def send(given: Given, seconds: float) -> Step:
@@ -186,14 +185,6 @@ def _item(people: ParticipantService, participant: Participant, step: Step) -> S
     place = f"item/{page.position}/{page.group}"
     reads = f"{text} {page.instruction}"
     return StudyForm(place, f"item: {text[:70]}", reads, send, fields, text, page.record, shows=page)
-
-
-def _known(block: Block, kind: str, check: str) -> RightAnswers:
-    """The right answers of a page, where it is an attention check or an item with known answers."""
-    if kind == "attention":
-        asked = block.checks[check]
-        return {asked.question: asked.accept}
-    return block.gold[check].accept if kind == "gold" else {}
 
 
 def _training(people: ParticipantService, participant: Participant) -> StudyForm:

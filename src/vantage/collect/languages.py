@@ -21,8 +21,6 @@ Direction = Literal["ltr", "rtl"]
 _RIGHT_TO_LEFT: Final = re.compile(
     r"(ar|arc|ckb|dv|fa|he|iw|ks|nqo|ps|sd|syr|ug|ur|yi)(-|$)|.*-(arab|hebr|thaa|nkoo)(-|$)"
 )
-
-
 _LINE: Final = re.compile(r'(?:(msgid|msgid_plural|msgstr(?:\[\d+\])?) )?(".*")')
 _PLURAL: Final = re.compile(r"^Plural-Forms:.*?plural=([^;]+)", re.MULTILINE)
 
@@ -74,11 +72,15 @@ class Sentence(str):
     template: str
     values: Mapping[str, float | str]
 
-    def __new__(cls, template: str, values: Mapping[str, float | str]) -> Sentence:
+    def __new__(cls, template: str, /, **values: float | str) -> Sentence:
         """The sentence in English."""
         made = super().__new__(cls, _filled(ENGLISH, template, values))
         made.template, made.values = template, values
         return made
+
+
+sentence: Final = Sentence
+"""A sentence that participants read; `make translations` puts it into the catalogues."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +128,6 @@ class Language:
         return text.translate({ord(","): example[1], ord("."): example[-2]})
 
 
-def sentence(template: str, /, **values: float | str) -> Sentence:
-    """A sentence that participants read; `make translations` puts it into the catalogues."""
-    return Sentence(template, values)
-
-
 def _filled(language: Language, template: str, values: Mapping[str, float | str]) -> str:
     shown = {name: value if isinstance(value, str) else language.number(value) for name, value in values.items()}
     return template % shown if shown else template
@@ -142,10 +139,9 @@ ENGLISH: Final = Language("en", PoTranslations(""))
 @lru_cache(maxsize=1)
 def catalogues() -> Mapping[str, Language]:
     """The languages by code, English first."""
-    files = sorted((f for f in resources.files("vantage.collect").joinpath("locale").iterdir()), key=lambda f: f.name)
-    codes = {file.name.removesuffix(".po"): file for file in files if file.name.endswith(".po")}
-    known = {code: Language(code, PoTranslations(file.read_text("utf-8"))) for code, file in codes.items()}
-    return {"en": ENGLISH, **known}
+    folder = resources.files("vantage.collect") / "locale"
+    texts = {file.name[:-3]: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".po")}
+    return {"en": ENGLISH, **{code: Language(code, PoTranslations(texts[code])) for code in sorted(texts)}}
 
 
 def language(code: str) -> Language:

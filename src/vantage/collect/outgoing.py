@@ -10,7 +10,6 @@ from __future__ import annotations
 import hmac
 import json
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -39,46 +38,41 @@ def signature(secret: bytes, at: str, body: bytes) -> str:
     return f"sha256={hmac.digest(secret, f'{at}.'.encode() + body, 'sha256').hex()}"
 
 
-@dataclass
-class WebhookSender:
-    """Sends the events of a study to the addresses of its file."""
+def send(database: StudyDatabase) -> None:
+    """Sends the events that are due to the addresses of a study."""
+    for hook in database.study.plan.webhooks:
+        state = database.write(lambda c, hook=hook: _state(c, hook))  # type: ignore[misc]
+        while state["next"] <= time.time():
+            waiting = database.read(lambda c, s=state, h=hook: _due(c, h, s["last"]))  # type: ignore[misc]
+            if not waiting:
+                break
+            state = _sent(database, hook, waiting, state)
 
-    database: StudyDatabase
 
-    def send(self) -> None:
-        """Sends what is due."""
-        for hook in self.database.study.plan.webhooks:
-            state = self.database.write(lambda c, hook=hook: _state(c, hook))  # type: ignore[misc]
-            while state["next"] <= time.time():
-                waiting = self.database.read(lambda c, s=state, h=hook: _due(c, h, s["last"]))  # type: ignore[misc]
-                if not waiting:
-                    break
-                state = self._sent(hook, waiting, state)
+def _sent(database: StudyDatabase, hook: WebhookPart, waiting: list[Any], state: dict[str, Any]) -> dict[str, Any]:
+    """Sends some events one after the other; the state of the address afterwards, which is stored."""
+    import httpx2 as httpx
 
-    def _sent(self, hook: WebhookPart, waiting: list[Any], state: dict[str, Any]) -> dict[str, Any]:
-        """Sends some events one after the other; the state of the address afterwards, which is stored."""
-        import httpx2 as httpx
-
-        secret = secret_of(self.database)
-        with httpx.Client(timeout=PATIENCE, follow_redirects=False) as client:
-            for event in waiting:
-                at = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
-                what = {"study": self.database.study.id, "id": event.id, "event": event.kind, "at": at}
-                body, now = json.dumps(what | {"rater": event.rater}).encode(), f"{time.time():.0f}"
-                signed = {"X-Vantage-Timestamp": now, "X-Vantage-Signature": signature(secret, now, body)}
-                try:
-                    reply = client.post(hook.url, content=body, headers={"Content-Type": "application/json"} | signed)
-                    problem = "" if reply.is_success else f"it answered {reply.status_code}"
-                except httpx.HTTPError as error:
-                    problem = f"it could not be reached ({type(error).__name__})"
-                if problem:
-                    failed = state["failed"] + 1
-                    later = time.time() + min(FIRST * 2.0**failed, LONGEST)
-                    state = {**state, "failed": failed, "problem": problem, "next": later}
-                    break
-                state = {**state, "last": event.id, "failed": 0, "problem": "", "next": 0.0}
-        self.database.write(lambda c: write_setting(c, _key(hook), json.dumps(state)))
-        return state
+    secret = secret_of(database)
+    with httpx.Client(timeout=PATIENCE, follow_redirects=False) as client:
+        for event in waiting:
+            at = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
+            what = {"study": database.study.id, "id": event.id, "event": event.kind, "at": at}
+            body, now = json.dumps(what | {"rater": event.rater}).encode(), f"{time.time():.0f}"
+            signed = {"X-Vantage-Timestamp": now, "X-Vantage-Signature": signature(secret, now, body)}
+            try:
+                reply = client.post(hook.url, content=body, headers={"Content-Type": "application/json"} | signed)
+                problem = "" if reply.is_success else f"it answered {reply.status_code}"
+            except httpx.HTTPError as error:
+                problem = f"it could not be reached ({type(error).__name__})"
+            if problem:
+                failed = state["failed"] + 1
+                later = time.time() + min(FIRST * 2.0**failed, LONGEST)
+                state = {**state, "failed": failed, "problem": problem, "next": later}
+                break
+            state = {**state, "last": event.id, "failed": 0, "problem": "", "next": 0.0}
+    database.write(lambda c: write_setting(c, _key(hook), json.dumps(state)))
+    return state
 
 
 def secret_of(database: StudyDatabase) -> bytes:

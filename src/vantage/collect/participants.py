@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, select
 from sqlalchemy.engine import Row
 from sqlalchemy.exc import IntegrityError
 
@@ -21,20 +21,11 @@ from vantage.collect.phases import Guidelines, Phase, Questionnaire, TaskPhase, 
 from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, place_of
 from vantage.collect.private import code_of
 from vantage.collect.quality import apply_rules
-from vantage.collect.submissions import (
-    OPENED,
-    Submission,
-    already_saved,
-    item_page,
-    page_of,
-    save,
-    show,
-)
+from vantage.collect.submissions import OPENED, Submission, already_saved, item_page, page_of, save, show
 from vantage.collect.tables import change, items, participants, record, store_wording
 from vantage.collect.views import (
     CompletionPath,
     ItemPage,
-    Known,
     Participant,
     Practice,
     QuestionAnswer,
@@ -50,11 +41,6 @@ PATIENCE: Final = 3.0
 """Seconds that a withdrawal waits for the last remains to be removed."""
 CACHED: Final = 100_000
 PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
-
-_RECORD = select(items.c.record).where(items.c.item == bindparam("item"))
-_BY_ID = select(participants.c.id, participants.c.number, participants.c.language).where(
-    participants.c.id == bindparam("id")
-)
 
 
 class ParticipantService(ParticipantPlaces):
@@ -85,8 +71,8 @@ class ParticipantService(ParticipantPlaces):
             self.database.private.remember(row.rater, source, external, links)
         return Participant(row.id, row.number, row.language)
 
-    def known(self, params: Mapping[str, str]) -> Known | None:
-        """The participant that a link's parameters name, or null; nothing is stored.
+    def known(self, params: Mapping[str, str]) -> tuple[Participant, bool] | None:
+        """The participant that a link's parameters name, and whether the link alone lets them in; nothing is stored.
 
         A platform id is not a password: it lets somebody in only as long as they have answered nothing, and in the same
         session of the platform. An invitation is a secret of its own.
@@ -100,7 +86,7 @@ class ParticipantService(ParticipantPlaces):
         sessions = [one["links"] for one in self.database.private.identities(row.rater)]
         untouched = row.traits is None and not row.answered and row.batch <= 1 and row.stage != "finished"
         opens = source == "invitation" or (untouched and (not sessions or links in sessions))
-        return Known(Participant(row.id, row.number, row.language), opens)
+        return Participant(row.id, row.number, row.language), opens
 
     def arrival(self) -> Step:
         """What a visitor finds who has not agreed yet: `consent`, `full` or `paused`; nothing is stored."""
@@ -116,7 +102,9 @@ class ParticipantService(ParticipantPlaces):
         """The participant with the id of a cookie, or null."""
         known = self._by_id.get(id)
         if known is None:
-            row = self.database.read(lambda c: c.execute(_BY_ID, {"id": id}).one_or_none())
+            columns = (participants.c.id, participants.c.number, participants.c.language)
+            query = select(*columns).where(participants.c.id == id)
+            row = self.database.read(lambda c: c.execute(query).one_or_none())
             if row is None:
                 return None
             known = Participant(row.id, row.number, row.language)
@@ -161,11 +149,12 @@ class ParticipantService(ParticipantPlaces):
             record(connection, "consented", person.rater, wording=agreement["wording"])
             route = self._route(connection, person)
             # Blocks that are full are left out; somebody for whom there is no work is not asked anything.
-            while (first := self._task(route)) is not None:
-                if self._batches.begin(connection, person, first.block, time.time()):
-                    break
-                route.remove(first.number)
-            if first is None:
+            for task in [self.study.flow.phases[number] for number in route]:
+                if isinstance(task, TaskPhase) and task.block.repeats is None:
+                    if self._batches.begin(connection, person, task.block, time.time()):
+                        break
+                    route.remove(task.number)
+            else:
                 change(connection, person.number, stage="full", **agreement)
                 return
             fresh = {"route": json.dumps(route), "place": 0, "state": "{}", "traits": None}
@@ -210,8 +199,8 @@ class ParticipantService(ParticipantPlaces):
         part = phase.part.items[index]
         shown = part.item
         if isinstance(shown, str):
-            of_item = {"item": shown}
-            shown = json.loads(self.database.read(lambda c: c.execute(_RECORD, of_item).scalar_one()))
+            query = select(items.c.record).where(items.c.item == shown)
+            shown = json.loads(self.database.read(lambda c: c.execute(query).scalar_one()))
         return Practice(
             position=index + 1,
             items=len(phase.part.items),
@@ -325,8 +314,7 @@ class ParticipantService(ParticipantPlaces):
         Nothing can be changed afterwards. The path is empty while there are further phases.
         """
 
-        def job(connection: Connection) -> CompletionPath:
-            person = self._row(connection, participant.number, lock=True)
+        def job(connection: Connection, person: Row[Any]) -> None:
             if person.stage == "working":
                 if not person.pages or person.answered < person.pages:
                     raise Refused(sentence("Some pages are not answered yet."), "conflict")
@@ -335,14 +323,11 @@ class ParticipantService(ParticipantPlaces):
                 record(connection, "finished", person.rater, batch=person.batch)
                 apply_rules(connection, self.study, self._row(connection, participant.number))
                 self._advance(connection, self._row(connection, participant.number))
-                person = self._row(connection, participant.number)
             elif person.stage != "finished" and (person.place is None or not person.batch or self._reserved(person)):
                 raise Refused(sentence("You have nothing to submit yet."), "conflict")
-            if person.stage != "finished":
-                return CompletionPath()
-            return self._completion(person.stage, person.source, person.rater)
 
-        return self.database.write(job)
+        step = self._change(participant, job)
+        return self.completion(participant) if step.kind == "finished" else CompletionPath()
 
     def completion(self, participant: Participant) -> CompletionPath:
         """How a participant leaves from `finished`, `screened_out`, `declined`, `full` or `withdrawn`."""

@@ -280,10 +280,6 @@ class Flow:
         """The phases that ask about the participant."""
         return (phase for phase in self.phases if isinstance(phase, Questionnaire))
 
-    def first(self, stage: str) -> int:
-        """The number of the first phase at a stage; 0 where there is none."""
-        return next((phase.number for phase in self.phases if phase.stage == stage), 0)
-
 
 def flow_of(plan: StudyDocument, blocks: tuple[Block, ...], instruments: Mapping[str, Instrument]) -> Flow:
     """The flow that a study file describes.

@@ -148,20 +148,13 @@ class ParticipantPlaces:
         seed = f"{self.study.plan.order.seed}:{person.number}:route"
         return self.study.flow.route(used, left, Random(seed))  # noqa: S311 - order, not secrecy
 
-    def _task(self, route: Sequence[int]) -> TaskPhase | None:
-        tasks = (self.study.flow.phases[number] for number in route)
-        return next((t for t in tasks if isinstance(t, TaskPhase) and t.block.repeats is None), None)
-
     def _phases(self, person: Row[Any], study: AnnotationStudy | None = None) -> Sequence[Phase]:
-        """The participant's phases, as they are in a language of the study.
-
-        Those of studies that began before there were flows have no choice.
-        """
+        """The participant's phases, as they are in a language of the study; all of them before they have a route."""
         every = (study or self.study).flow.phases
         return [every[number] for number in json.loads(person.route)] if person.route else every
 
     def _index(self, person: Row[Any]) -> int:
-        return self.study.flow.first(person.stage) if person.place is None else person.place
+        return person.place or 0
 
     def _phase(self, person: Row[Any], study: AnnotationStudy | None = None) -> Phase:
         phases = self._phases(person, study)
@@ -178,7 +171,6 @@ class ParticipantPlaces:
         return round((sum(sizes[:here]) + within) / sum(sizes), 3)
 
     def _pages(self, phase: Phase) -> int:
-        """How many pages a phase has, about."""
         if isinstance(phase, TrainingPhase):
             return len(phase.part.items)
         if not isinstance(phase, TaskPhase):

@@ -27,7 +27,7 @@ import platformdirs
 from sqlalchemy import Column, Connection, Float, Index, Integer, Text, UniqueConstraint, select, true
 
 from vantage.collect.sql import Job, SqlDatabase
-from vantage.collect.tables import Tables, filled, keep_out_of_statistics, read_setting, write_setting
+from vantage.collect.tables import Tables, columns, keep_out_of_statistics, read_setting, write_setting
 from vantage.errors import InputError
 
 VARIABLE: Final = "VANTAGE_STATE"
@@ -35,16 +35,16 @@ HERE: Final = "here"
 """Stands for the study's own database."""
 PRIVATE: Final = Tables()
 
-secrets_table: Final = PRIVATE.table("private_settings", Column("key", Text, primary_key=True), *filled(Text, "value"))
+secrets_table: Final = PRIVATE.table("private_settings", Column("key", Text, primary_key=True), *columns(Text, "value"))
 identities: Final = PRIVATE.table(
     "identities",
     Column("id", Integer, primary_key=True, autoincrement=True),
-    *filled(Text, "rater", "source", "external", "links"),
+    *columns(Text, "rater", "source", "external", "links"),
     Column("at", Float, nullable=False),
     UniqueConstraint("rater", "links", name="identities_once"),
 )
 """Who a rater is on their platform, with the platform's further parameters: one row for each of their submissions."""
-sessions: Final = PRIVATE.table("sessions", Column("id", Text, primary_key=True), *filled(Float, "expires"))
+sessions: Final = PRIVATE.table("sessions", Column("id", Text, primary_key=True), *columns(Float, "expires"))
 """Researchers who are logged in."""
 failures: Final = PRIVATE.table(
     "login_failures",
@@ -59,9 +59,9 @@ recruiting: Final = PRIVATE.table(
     "recruiting",
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("at", Float, nullable=False),
-    *filled(Text, "act", "key", "state", "study", "submission"),
+    *columns(Text, "act", "key", "state", "study", "submission"),
     Column("amount", Integer, nullable=False),
-    *filled(Text, "currency", "detail"),
+    *columns(Text, "currency", "detail"),
     UniqueConstraint("key", "state", name="recruiting_once"),
 )
 """The ledger of recruiting, which names submissions on a platform (see `vantage.recruit.ledger`)."""

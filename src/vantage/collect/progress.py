@@ -22,6 +22,8 @@ RECENT: Final = 5000
 """Number of latest submissions that median times are computed from."""
 HOUR: Final = 3600
 COLUMNS: Final = 48
+COUNTED: Final = or_(pages.c.seat.is_not(None), and_(pages.c.occasion > 0, participants.c.verdict != "excluded"))
+"""Pages that count: items that are judged once more have no seat, and those of excluded raters do not count."""
 LOG: Final[dict[str, Any]] = {"at": pl.Datetime("ms"), "event": pl.String, "rater": pl.String, "detail": pl.String}
 
 
@@ -32,20 +34,12 @@ def overview(
 
     `more` is how many ratings beyond the core of an adaptive arm are expected to be wanted still.
     """
-    held = pages.c.seat.is_not(None)
     by_state = select(pages.c.arm, pages.c.state, func.count()).group_by(pages.c.arm, pages.c.state)
-    # Items that are judged once more have no seat; those of excluded raters do not count.
-    again = (pages.c.occasion > 0, pages.c.kind == "item", participants.c.verdict != "excluded")
-    repeated = by_state.join(participants, participants.c.number == pages.c.participant).where(*again)
-    counts: dict[tuple[int, str], int] = {}
-    for query in (by_state.where(held), repeated):
-        counts |= {(arm, state): n for arm, state, n in connection.execute(query)}
-    by_arm = (
-        select(pages.c.arm, func.count(pages.c.participant.distinct()).label("n"))
-        .where(held | (pages.c.occasion > 0))
-        .group_by(pages.c.arm)
-    )
-    people: dict[int, int] = {row.arm: row.n for row in connection.execute(by_arm)}
+    by_state = by_state.join(participants, participants.c.number == pages.c.participant).where(COUNTED)
+    counts: dict[tuple[int, str], int] = {(arm, state): n for arm, state, n in connection.execute(by_state)}
+    by_arm = select(pages.c.arm, func.count(pages.c.participant.distinct()).label("n")).group_by(pages.c.arm)
+    assigned = by_arm.where(pages.c.seat.is_not(None) | (pages.c.occasion > 0))
+    people: dict[int, int] = {row.arm: row.n for row in connection.execute(assigned)}
     by_stage = select(participants.c.stage, func.count().label("n")).group_by(participants.c.stage)
     times = _times(connection)
     answered = select(func.count()).where(pages.c.kind == "item", pages.c.state == "answered")
@@ -129,11 +123,7 @@ def _times(connection: Connection) -> dict[int, list[float]]:
 
 def item_lines(connection: Connection, start: int, count: int, find: str) -> list[ItemLine]:
     """A range of the items, or those whose id starts with `find`, with their numbers of ratings."""
-    # Items that are judged once more have no seat; those of excluded raters do not count.
-    counted = or_(pages.c.seat.is_not(None), and_(pages.c.occasion > 0, participants.c.verdict != "excluded"))
-    rated, held = (
-        func.sum(case((and_(pages.c.state == state, counted), 1), else_=0)) for state in ("answered", "open")
-    )
+    rated, held = (func.count(case((and_(pages.c.state == state, COUNTED), 1))) for state in ("answered", "open"))
     chosen: ColumnElement[bool] = (items.c.row >= start) & (items.c.row < start + count)
     if find:
         # PostgreSQL orders text by the rules of a language, so a prefix is not a range of ids there.
@@ -147,7 +137,7 @@ def item_lines(connection: Connection, start: int, count: int, find: str) -> lis
         .order_by(lines.c.row)
     )
     rows = connection.execute(query)
-    return [ItemLine(item, _start(json.loads(record)), n or 0, m or 0) for item, record, n, m in rows]
+    return [ItemLine(item, _start(json.loads(record)), n, m) for item, record, n, m in rows]
 
 
 def item_answers(connection: Connection, study: AnnotationStudy, name: str) -> ItemAnswers:
@@ -172,13 +162,8 @@ def item_answers(connection: Connection, study: AnnotationStudy, name: str) -> I
         for question in study.questions
         for condition in sorted({seen for _, seen, *_ in given}) or study.conditions
     ]
-    return ItemAnswers(
-        item.item,
-        record,
-        tuple(distributions),
-        len({rater for rater, *_ in given}),
-        item.item in study.kept_apart,
-    )
+    raters = {rater for rater, *_ in given}
+    return ItemAnswers(name, record, tuple(distributions), len(raters), name in study.kept_apart)
 
 
 def _distribution(

@@ -313,13 +313,10 @@ def _facts(study: AnnotationStudy, seen: Sequence[tuple[Any, ...]]) -> dict[str,
     by_name: dict[str, RaterFact] = {}
     for name in CHECKS:
         tested = [(check, group, answered.items()) for kind, check, group, _, answered, _ in seen if kind == name]
-        results = [
-            any(
-                passed_check(study.block(group), name, check, question, answer[0]) is False
-                for question, answer in given
-            )
-            for check, group, given in tested
-        ]
+        results = []
+        for check, group, given in tested:
+            passed = [passed_check(study.block(group), name, check, question, answer[0]) for question, answer in given]
+            results.append(False in passed)
         if results:
             by_name[f"failed {name}"] = RaterFact(sum(results) / len(results), len(results))
     judged = [(item, answered, seconds) for kind, _, _, item, answered, seconds in seen if kind == "item"]

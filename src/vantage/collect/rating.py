@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -40,14 +40,9 @@ def flow_plan(study: AnnotationStudy, raters: Sequence[ChatRater]) -> RunPlan:
     parts = [part for rater in raters for part in _parts(study, rater)]
     study.corpus.check_scales(*{part.used.id: part.used for part in parts}.values())
     for code in study.plan.translations:
-        parts += [part for rater in raters for part in _translated(study, rater, code)]
+        again = [part for rater in raters for part in _parts(study.in_language(code), in_language(rater, code))]
+        parts += [replace(part, translates=study.instrument) for part in again]
     return RunPlan(tuple(parts))
-
-
-def _translated(study: AnnotationStudy, rater: ChatRater, code: str) -> Iterator[PlanPart]:
-    """What a flow asks of a rater in another language, answered in the codes of the original."""
-    for part in _parts(study.in_language(code), in_language(rater, code)):
-        yield replace(part, translates=study.instrument)
 
 
 def in_language(rater: ChatRater, code: str) -> ChatRater:
@@ -111,19 +106,13 @@ def flow_notes(study: AnnotationStudy, raters: Sequence[ChatRater]) -> list[str]
     return notes
 
 
-@dataclass(frozen=True)
-class PersonaAnswers:
-    """What personas answered to the questionnaires of a flow."""
-
-    traits: pl.DataFrame
-    """One row per persona and one column per question that was asked."""
-    notes: list[str]
-
-
 def ask_personas(
     study: AnnotationStudy, raters: Sequence[ChatRater], store: RunStore | Path, options: RunOptions | None = None
-) -> PersonaAnswers:
-    """Asks personas the questions about the participant, except those that their description answers."""
+) -> tuple[pl.DataFrame, list[str]]:
+    """Asks personas the questions about the participant, except those that their description answers.
+
+    Returns one row per persona with a column per question that was asked, and notes on what was not.
+    """
     rows: list[dict[str, Any]] = []
     known: set[str] = set()
     for rater in raters:
@@ -147,7 +136,7 @@ def ask_personas(
         notes.append(
             f"Not asked of personas, because these are not choices or numbers in a range: {', '.join(unasked)}."
         )
-    return PersonaAnswers(pl.DataFrame(rows, infer_schema_length=None), notes)
+    return pl.DataFrame(rows, infer_schema_length=None), notes
 
 
 def with_traits(corpus: Corpus, traits: pl.DataFrame) -> Corpus:

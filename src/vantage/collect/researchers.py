@@ -171,9 +171,8 @@ class ResearcherService:
         rule = cleaned(rule)[:1000]
 
         def job(connection: Connection) -> None:
-            person = connection.execute(
-                select(participants).where(participants.c.rater == rater).with_for_update()
-            ).one_or_none()
+            query = select(participants).where(participants.c.rater == rater).with_for_update()
+            person = connection.execute(query).one_or_none()
             if person is None:
                 raise Refused(f"There is no rater '{rater}'.", "unknown")
             decide(connection, person, verdict, note, rule=rule, by=self.by or RESEARCHER)
@@ -263,10 +262,8 @@ class ResearcherService:
         if not self._computing.acquire(blocking=now or result is None) and result is not None:
             return cast("T", result[0])
         try:
-            state, (value, known, until) = (
-                self.database.read(_state),
-                self._results.get(name, (None, (None, None), 0.0)),
-            )
+            state = self.database.read(_state)
+            value, known, until = self._results.get(name, (None, (None, None), 0.0))
             if known[0] != state[0] or (known != state and (now or time.monotonic() > until)):
                 start = time.monotonic()
                 value = compute()

@@ -32,13 +32,9 @@ def second_round(corpus: Corpus, question: str | None = None) -> Corpus:
     asked = {one.id: one for one in chosen if not one.scale.text and one.whole is None and one.scale.options}
     if not asked:
         raise InputError("no question has answers to choose from", remedy="name another one with --question")
-    judged = (
-        corpus.included()
-        .people()
-        .judgments.filter(
-            pl.col("question").is_in([*asked]), pl.col("sample") == 0, pl.col("status").cast(pl.String) != "missing"
-        )
-    )
+    given_at_all = pl.col("status").cast(pl.String) != "missing"
+    every = corpus.included().people().judgments
+    judged = every.filter(pl.col("question").is_in([*asked]), pl.col("sample") == 0, given_at_all)
     records = {row["item"]: row for row in corpus.items.iter_rows(named=True)}
     given: dict[tuple[str, str, str, str], list[tuple[str, str]]] = {}
     columns = ("item", "condition", "question", "value", "status", "rater", "rationale")

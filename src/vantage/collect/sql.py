@@ -44,7 +44,7 @@ LOCKED: Final = 100
 SPARE: Final = 5
 """Connections of a PostgreSQL server that are left to other programs: status, backup, an administrator."""
 MOST: Final = 56
-"""Connections that one process can use: one per thread (see `web.site.Threads`), and two."""
+"""Connections that one process can use: one per thread (see `web.site`), and two."""
 FULL: Final = ("too many clients", "remaining connection slots")
 WORKERS: Final = "VANTAGE_WORKERS"
 """How many processes share the database server, in the environment of each of them."""
@@ -255,21 +255,17 @@ def _was_rolled_back(error: Exception) -> bool:
 
 def database_url(address: str) -> URL:
     """The address of a database: a SQLite file, or PostgreSQL through its driver."""
+    remedy = "write sqlite:///FILE or postgresql://USER@HOST/NAME"
     try:
         url = make_url(address if "://" in address else f"sqlite:///{address}")
     except (ArgumentError, ValueError):
-        raise InputError(
-            "This is not the address of a database",
-            remedy="write sqlite:///FILE or postgresql://USER@HOST/NAME",
-        ) from None
+        raise InputError("This is not the address of a database", remedy=remedy) from None
     backend = url.get_backend_name()
     if backend in ("postgres", "postgresql"):
         return url.set(drivername="postgresql+psycopg")
     if backend != "sqlite" or not url.database or url.database == ":memory:":
-        raise InputError(
-            f"'{url.render_as_string(hide_password=True)}' is neither a SQLite file nor a PostgreSQL database",
-            remedy="write sqlite:///FILE or postgresql://USER@HOST/NAME",
-        )
+        name = url.render_as_string(hide_password=True)
+        raise InputError(f"'{name}' is neither a SQLite file nor a PostgreSQL database", remedy=remedy)
     return url
 
 

@@ -22,6 +22,7 @@ from vantage.collect.phases import Flow, flow_of
 from vantage.collect.study_checks import placed_blocks
 from vantage.collect.translations import aligned, columns
 from vantage.corpora import Corpus
+from vantage.corpora.schema import MODELS
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, Problems, nearest
 from vantage.instruments import Instrument, Question
@@ -212,7 +213,8 @@ class AnnotationStudy:
     @cached_property
     def model_reasons(self) -> GivenReasons:
         """The reasons that models gave about the items, to compare people's with."""
-        return GivenReasons.of_models(self.corpus)
+        models = self.corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(MODELS))["rater"]
+        return GivenReasons(self.corpus.judgments.filter(pl.col("rater").is_in(models.implode())))
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -318,8 +320,8 @@ def _instruments(
     for index, phase in enumerate(plan.flow):
         if phase.guidelines and (name := phase.guidelines.instrument):
             wanted.setdefault(name, (("flow", index, "guidelines", "instrument"), name, {}))
-    for part, loc in placed_blocks(plan):
-        if part is not None and part.instrument:
+    for part, loc, _ in placed_blocks(plan):
+        if part.instrument:
             wanted.setdefault(instrument_key(part), ((*loc, "instrument"), part.instrument, part.parameters))
     made = {
         key: _try(document, loc, partial(_instrument, name, words, beside))

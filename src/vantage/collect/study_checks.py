@@ -9,7 +9,7 @@ from typing import Final
 from vantage.adaptive.until import Until
 from vantage.collect.blocks import Block, phases_of
 from vantage.collect.document import StudyDocument
-from vantage.collect.flow_document import BlockPart, RangePart
+from vantage.collect.flow_document import BlockPart, BlocksPart, RangePart
 from vantage.corpora import Corpus
 from vantage.corpora.disclosure import TECHNICAL
 from vantage.documents import Document, Loc
@@ -62,32 +62,30 @@ class StudyChecks:
             self.known((*loc, "condition"), condition, list(instrument.conditions), "condition")
 
 
-def placed_blocks(plan: StudyDocument) -> Iterator[tuple[BlockPart | None, Loc]]:
-    """The blocks with their places in the file; a file without a flow is itself the only block."""
-    if not plan.flow:
-        yield None, ()
-    for index, phase in enumerate(plan.flow):
+def placed_blocks(plan: StudyDocument) -> Iterator[tuple[BlockPart, Loc, BlocksPart | None]]:
+    """The blocks with their places in the file and their group; a file without a flow is itself the only block."""
+    for index, phase in enumerate(phases_of(plan)):
         if phase.block:
-            yield phase.block, ("flow", index, "block")
+            yield phase.block, ("flow", index, "block") if plan.flow else (), None
         for number, part in enumerate(phase.blocks.of if phase.blocks else ()):
-            yield part, ("flow", index, "blocks", "of", number)
+            yield part, ("flow", index, "blocks", "of", number), phase.blocks
 
 
 class BlockChecks(StudyChecks):
     """Checks what a block says, itself or through the study, against its instrument."""
 
-    def __init__(self, whole: StudyChecks, block: Block, part: BlockPart | None, loc: Loc) -> None:
+    def __init__(self, whole: StudyChecks, block: Block, part: BlockPart, loc: Loc) -> None:
         super().__init__(whole.document, whole.plan)
         self.block, self.part, self.loc, self.instrument = block, part, loc, block.instrument
 
     def at(self, key: str) -> Loc:
         """Where the file says something that holds for the block: in the block, or at the top."""
-        return (*self.loc, key) if self.part is not None and getattr(self.part, key, None) is not None else (key,)
+        return (key,) if getattr(self.part, key) is None else (*self.loc, key)
 
     def run(self, corpus: Corpus | None, rows: Sequence[int]) -> None:
         """Reports every problem."""
         part, conditions = self.part, [name for name in self.block.conditions if name]
-        if part is not None and part.condition:
+        if part.condition:
             self.known((*self.loc, "condition"), part.condition, list(self.instrument.conditions), "condition")
         elif conditions:
             way = "within" if self.block.within else "between"
@@ -95,9 +93,9 @@ class BlockChecks(StudyChecks):
             self.unique(loc, conditions, "condition")
             for index, name in enumerate(conditions):
                 self.known((*loc, index), name, list(self.instrument.conditions), "condition")
-        asked = part.questions if part is not None and part.questions else self.plan.questions
+        asked = part.questions or self.plan.questions
         whole = True
-        if not isinstance(asked, str) and (part is None or part.questions or not part.instrument):
+        if not isinstance(asked, str) and (part.questions or not part.instrument):
             for index, group in enumerate(asked):
                 self.unique((*self.at("questions"), index), group, "question")
                 for name in group:
@@ -214,7 +212,7 @@ class BlockChecks(StudyChecks):
         items, instrument, gold = corpus.items, self.instrument, list(self.block.gold)
         own = items[list(rows)] if len(rows) < len(items) else items
         columns = [column.name for column in own if column.null_count() < len(own)]
-        at = (*self.loc, "instrument") if self.part is not None and self.part.instrument else ("corpus",)
+        at = (*self.loc, "instrument") if self.part.instrument else ("corpus",)
         # A target alone can be judged only where the instrument asks about nothing else.
         judged = [field for field in instrument.fields if field.kind != "target"] or instrument.fields
         if not any(field.name in columns for field in judged):

@@ -80,13 +80,11 @@ def _started(connection: Connection, study: AnnotationStudy) -> AnnotationStudy:
 
 def stored_study(address: str, folder: Path, sources: Mapping[str, Path] | None = None) -> AnnotationStudy:
     """The study stored in a database; `folder` is where the corpus is now, or `sources` are several corpora."""
-    database = SqlDatabase(address, read_only=True)
-    try:
-        plan, documents = database.read(_stored)
-    except DBAPIError:
-        plan = {}
-    finally:
-        database.close()
+    with closing(SqlDatabase(address, read_only=True)) as database:
+        try:
+            plan, documents = database.read(_stored)
+        except DBAPIError:
+            plan = {}
     if not plan:
         raise InputError("This database holds no study", file=database.name, remedy="serve the study first")
     return AnnotationStudy.stored(plan, documents, folder, sources or {"": folder}, address)
@@ -232,7 +230,6 @@ def stored_items(connection: Connection, study: AnnotationStudy) -> pl.DataFrame
 
 
 def _records(study: AnnotationStudy) -> Iterator[list[dict[str, Any]]]:
-    """The items with their rows and shown fields, in chunks."""
     table = study.corpus.scan("items").select("item", *study.fields).collect()
     for start in range(0, len(table), CHUNK):
         rows = []

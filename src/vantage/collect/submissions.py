@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, bindparam, insert, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, insert, select, update
 from sqlalchemy.engine import Row
 
 from vantage.collect import assignment, drafts
@@ -22,12 +22,10 @@ from vantage.collect.tables import evidence, items, pages, participants, submiss
 from vantage.collect.views import ItemPage, Refused, Step, Submitted
 
 _SHOWN = ("id", "position", "question_set", "condition", "kind", "check", "revision", "shown_at")
-OPENED: Final = (
+OPENED: Final[Select[Any]] = (
     select(
-        *[
-            *(*participants.c, *(pages.c[name].label(f"page_{name}") for name in _SHOWN)),
-            *(items.c.record, submissions.c.answers.label("earlier"), drafts.OF_PAGE.label("draft")),
-        ]
+        *(*participants.c, *(pages.c[name].label(f"page_{name}") for name in _SHOWN)),
+        *(items.c.record, submissions.c.answers.label("earlier"), drafts.OF_PAGE.label("draft")),
     )
     .outerjoin(
         pages,

@@ -36,14 +36,16 @@ class Tables(sa.MetaData):
 METADATA: Final = Tables()
 
 
-def filled(kind: type[TypeEngine[Any]], *names: str) -> list[sa.Column[Any]]:
-    """Columns of one type that are never empty."""
-    return [sa.Column(name, kind, nullable=False) for name in names]
+def columns(
+    kind: type[TypeEngine[Any]], *names: str, nullable: bool = False, default: str | None = None
+) -> list[sa.Column[Any]]:
+    """Columns of one type, which are never empty unless they are `nullable`."""
+    return [sa.Column(name, kind, nullable=nullable, server_default=default) for name in names]
 
 
 _Number: Final = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
-settings: Final = METADATA.table("settings", sa.Column("key", sa.Text, primary_key=True), *filled(sa.Text, "value"))
+settings: Final = METADATA.table("settings", sa.Column("key", sa.Text, primary_key=True), *columns(sa.Text, "value"))
 """The version of the schema, the study file, its instrument, secrets, and whether the study is paused."""
 
 items: Final = METADATA.table(
@@ -57,9 +59,9 @@ items: Final = METADATA.table(
 arms: Final = METADATA.table(
     "arms",
     sa.Column("arm", sa.Integer, primary_key=True, autoincrement=False),
-    *filled(sa.Text, "condition"),
-    *filled(sa.Integer, "question_set"),
-    *filled(sa.BigInteger, "seats", "next_seat", "returned"),
+    *columns(sa.Text, "condition"),
+    *columns(sa.Integer, "question_set"),
+    *columns(sa.BigInteger, "seats", "next_seat", "returned"),
 )
 """One condition with one set of questions: its number of seats, the next new one, and how many were returned."""
 
@@ -77,26 +79,14 @@ participants: Final = METADATA.table(
     sa.Column("number", _Number, primary_key=True, autoincrement=True),
     sa.Column("id", sa.Text, nullable=False, unique=True),
     sa.Column("rater", sa.Text, nullable=False, unique=True),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("external", sa.Text),
-    *filled(sa.Text, "links", "stage"),
-    sa.Column("question_set", sa.Integer),
-    sa.Column("arm", sa.Integer),
-    *filled(sa.Integer, "batch", "pages", "answered", "attempts"),
-    sa.Column("traits", sa.Text),
-    sa.Column("lease", sa.Float),
-    sa.Column("arrived_at", sa.Float, nullable=False),
-    sa.Column("finished_at", sa.Float),
-    sa.Column("verdict", sa.Text, nullable=False),
-    sa.Column("note", sa.Text, nullable=False, server_default=""),
-    sa.Column("rule", sa.Text, nullable=False, server_default=""),
-    sa.Column("consented_at", sa.Float),
-    sa.Column("wording", sa.Text),
-    sa.Column("route", sa.Text),
-    sa.Column("place", sa.Integer),
-    sa.Column("state", sa.Text, nullable=False, server_default="{}"),
-    sa.Column("deadline", sa.Float),
-    sa.Column("language", sa.Text, nullable=False, server_default=""),
+    *columns(sa.Text, "source", "links", "stage", "verdict"),
+    *columns(sa.Text, "note", "rule", "language", default=""),
+    *columns(sa.Text, "state", default="{}"),
+    *columns(sa.Text, "external", "traits", "wording", "route", nullable=True),
+    *columns(sa.Integer, "batch", "pages", "answered", "attempts"),
+    *columns(sa.Integer, "question_set", "arm", "place", nullable=True),
+    *columns(sa.Float, "arrived_at"),
+    *columns(sa.Float, "consented_at", "lease", "deadline", "finished_at", nullable=True),
     sa.UniqueConstraint("source", "external", name="participants_external"),
     sa.Index("participants_lease", "lease"),
 )
@@ -114,16 +104,11 @@ pages: Final = METADATA.table(
     "pages",
     sa.Column("id", _Number, primary_key=True, autoincrement=True),
     sa.Column("participant", sa.ForeignKey("participants.number"), nullable=False),
-    *filled(sa.Integer, "batch", "position"),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("row", sa.BigInteger),
-    *filled(sa.Text, "condition", "check"),
-    sa.Column("arm", sa.Integer),
-    sa.Column("seat", sa.BigInteger),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("revision", sa.Integer, nullable=False),
-    sa.Column("occasion", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("question_set", sa.Integer),
+    *columns(sa.Text, "kind", "condition", "check", "state"),
+    *columns(sa.Integer, "batch", "position", "revision"),
+    *columns(sa.Integer, "occasion", default="0"),
+    *columns(sa.Integer, "arm", "question_set", nullable=True),
+    *columns(sa.BigInteger, "row", "seat", nullable=True),
     sa.Column("shown_at", sa.Float),
     sa.UniqueConstraint("participant", "batch", "position", name="pages_position"),
     sa.UniqueConstraint("participant", "row", "occasion", name="pages_item_once"),
@@ -141,7 +126,7 @@ submissions: Final = METADATA.table(
     sa.Column("id", _Number, primary_key=True, autoincrement=True),
     sa.Column("page", sa.ForeignKey("pages.id"), nullable=False),
     sa.Column("revision", sa.Integer, nullable=False),
-    *filled(sa.Text, "token", "answers"),
+    *columns(sa.Text, "token", "answers"),
     sa.Column("seconds", sa.Float),
     sa.Column("at", sa.Float, nullable=False),
     sa.UniqueConstraint("page", "revision", name="submissions_revision"),
@@ -155,15 +140,15 @@ Where the study decides how questions are put, the presentation stands behind th
 invitations: Final = METADATA.table(
     "invitations",
     sa.Column("token", sa.Text, primary_key=True),
-    *filled(sa.Text, "note"),
-    *filled(sa.Float, "made_at"),
+    *columns(sa.Text, "note"),
+    *columns(sa.Float, "made_at"),
 )
 
 reviews: Final = METADATA.table(
     "reviews",
     sa.Column("id", _Number, primary_key=True, autoincrement=True),
     sa.Column("participant", sa.ForeignKey("participants.number"), nullable=False),
-    *filled(sa.Text, "verdict", "note"),
+    *columns(sa.Text, "verdict", "note"),
     sa.Column("at", sa.Float, nullable=False),
     sa.Column("rule", sa.Text, nullable=False, server_default=""),
     sa.Column("decided_by", sa.Text, nullable=False, server_default="researcher"),
@@ -188,7 +173,7 @@ drafts: Final = METADATA.table(
 )
 """Forms that were filled in and not sent yet, as JSON: {input: [values]}; never part of an export."""
 
-wordings: Final = METADATA.table("wordings", sa.Column("sha256", sa.Text, primary_key=True), *filled(sa.Text, "text"))
+wordings: Final = METADATA.table("wordings", sa.Column("sha256", sa.Text, primary_key=True), *columns(sa.Text, "text"))
 """Texts that participants agreed to or worked by, each once."""
 
 receipts: Final = METADATA.table(
@@ -285,19 +270,18 @@ def prepare(connection: sa.Connection) -> bool:
     if connection.dialect.name == "postgresql":
         # Workers that start together wait here for the first one.
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263514902)")
-    if not sa.inspect(connection).has_table(settings.name):
+    new = not sa.inspect(connection).has_table(settings.name)
+    if new:
         METADATA.create_all(connection)
-        keep_out_of_statistics(connection, PERSONAL)
-        write_setting(connection, "schema", str(VERSION))
-        return True
-    version = _version(connection)
-    if version < VERSION:
+    elif (version := _version(connection)) < VERSION:
         from vantage.collect.migrations import upgrade
 
         upgrade(connection, version, VERSION)
-        keep_out_of_statistics(connection, PERSONAL)
-        write_setting(connection, "schema", str(VERSION))
-    return False
+    else:
+        return False
+    keep_out_of_statistics(connection, PERSONAL)
+    write_setting(connection, "schema", str(VERSION))
+    return new
 
 
 def keep_out_of_statistics(connection: sa.Connection, columns: Iterable[sa.Column[Any]]) -> None:
@@ -326,8 +310,6 @@ def _version(connection: sa.Connection) -> int:
         problem = f"The database has schema version {version}, from before the first release"
         raise InputError(problem, remedy="start a new study, or export it with the Vantage that made it")
     if version > VERSION:
-        raise InputError(
-            f"The database has schema version {version}, but this Vantage supports up to version {VERSION}",
-            remedy="update Vantage",
-        )
+        problem = f"The database has schema version {version}, but this Vantage supports up to version {VERSION}"
+        raise InputError(problem, remedy="update Vantage")
     return version

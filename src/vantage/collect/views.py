@@ -223,15 +223,6 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A participant who is recognised by their link."""
-
-    participant: Participant
-    open: bool
-    """Whether the link alone lets them in; otherwise it takes their cookie or their own link."""
-
-
-@dataclass(frozen=True, slots=True)
 class CompletionPath:
     """How a participant leaves: with a code to copy, an address to return to, or neither."""
 

@@ -26,8 +26,6 @@ OWNED: Final = tuple(
     if any(key.column in (pages.c.id, participants.c.number) for key in column.foreign_keys)
 )
 """Every table whose rows belong to a participant or to one of their pages, dependants first."""
-
-
 TABLES: Final = (*dict.fromkeys(table.name for table, _ in OWNED), participants.name)
 
 
@@ -56,9 +54,8 @@ def anonymous(connection: Connection, person: Row[Any]) -> None:
 
 def pending(connection: Connection) -> dict[str, str]:
     """Receipts whose deletion is not complete yet, with the rater."""
-    query = select(receipts.c.code, participants.c.rater).join(
-        participants, participants.c.number == receipts.c.participant
-    )
+    query = select(receipts.c.code, participants.c.rater)
+    query = query.join(participants, participants.c.number == receipts.c.participant)
     return {row.code: row.rater for row in connection.execute(query.where(receipts.c.purged_at.is_(None)))}
 
 

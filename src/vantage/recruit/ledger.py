@@ -73,11 +73,6 @@ class RecruitmentLedger:
 
         return self._database.read(job)
 
-    def has(self, key: str, state: State) -> bool:
-        """Whether a key has this state."""
-        query = select(entries.c.id).where(entries.c.key == key, entries.c.state == state)
-        return self._database.read(lambda connection: connection.execute(query).first() is not None)
-
     def states(self, *acts: Act) -> dict[str, list[RecruitmentEntry]]:
         """The entries of each key, in their order."""
         by_key: dict[str, list[RecruitmentEntry]] = {}

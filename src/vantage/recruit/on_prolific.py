@@ -22,7 +22,7 @@ from vantage.errors import InputError, nearest
 from vantage.recruit.base import CHANGED, Paid, PaymentLine, PaymentPlan, PaymentRequest, Recruited
 from vantage.recruit.draft import offer_of, study_fields
 from vantage.recruit.ledger import ENDS, Act, RecruitmentEntry, RecruitmentLedger, State
-from vantage.recruit.people import Person, failed_checks, free_seats, open_batches, people
+from vantage.recruit.people import failed_checks, free_seats, open_batches, people_by_id
 from vantage.recruit.prolific import (
     PER_APPROVAL,
     PER_BONUS,
@@ -98,7 +98,7 @@ class ProlificRecruiter:
         submissions = self.poll()
         shown = self._reconcile(submissions)
         cost = self.client.cost(shown.id)
-        finished = [person for person in self._people().values() if person.stage == "finished"]
+        finished = [person for person in people_by_id(self.service).values() if person.stage == "finished"]
         minutes = [person.minutes for person in finished if person.minutes]
         return Recruited(
             platform="prolific",
@@ -206,7 +206,7 @@ class ProlificRecruiter:
 
     def _plan_places(self, request: PaymentRequest, shown: PlatformStudy, submissions: Submissions) -> Due:
         """As many more places as open batches need participants."""
-        seated = {person.platform_id for person in self._people().values() if person.seated}
+        seated = {person.platform_id for person in people_by_id(self.service).values() if person.seated}
         coming = sum(one.status in ("RESERVED", "ACTIVE") and one.participant not in seated for one in submissions)
         unused = shown.places - sum(one.status in TAKEN for one in submissions)
         more = open_batches(self.service) - coming - unused
@@ -244,10 +244,8 @@ class ProlificRecruiter:
             replaces = ""
             if last is not None and last.state != "intent":
                 if last.amount != amount:
-                    raise InputError(
-                        f"The bonus '{name}' of {id_} is {last.amount / 100:.2f}, not {amount / 100:.2f}",
-                        remedy="give another bonus another name",
-                    )
+                    problem = f"The bonus '{name}' of {id_} is {last.amount / 100:.2f}, not {amount / 100:.2f}"
+                    raise InputError(problem, remedy="give another bonus another name")
                 if last.state == "done" or not request.resend:
                     (before if last.state == "done" else waiting).append(id_)
                     continue
@@ -270,10 +268,8 @@ class ProlificRecruiter:
             problem = f"Prolific has no category '{request.category}'"
             raise InputError(problem, remedy=nearest(request.category, CATEGORIES))
         if (length := len(request.reason.strip())) < SHORTEST_REASON:
-            raise InputError(
-                f"The reason has {length} characters, and Prolific asks for {SHORTEST_REASON}",
-                remedy="explain to the participant what was wrong",
-            )
+            problem = f"The reason has {length} characters, and Prolific asks for {SHORTEST_REASON}"
+            raise InputError(problem, remedy="explain to the participant what was wrong")
         raters = self._check_known(list(request.amounts), submissions)
         status = {one.id: one.status for one in submissions}
         paying = {entry.submission for entry in self.ledger.unfinished("approve").values()}
@@ -282,10 +278,8 @@ class ProlificRecruiter:
                 problem = f"The submission {id_} is {status[id_].lower()}"
                 raise InputError(problem, remedy="reject those that await review")
             if id_ in paying:
-                raise InputError(
-                    f"The approval of {id_} has started and is not confirmed yet",
-                    remedy="wait until Prolific shows it, or cancel it",
-                )
+                problem = f"The approval of {id_} has started and is not confirmed yet"
+                raise InputError(problem, remedy="wait until Prolific shows it, or cancel it")
         keys = self.ledger.attempts([f"reject:{id_}" for id_ in request.amounts])
         pairs = zip(keys, request.amounts, strict=True)
         return [PaymentLine(key, id_, 0, raters[id_]) for key, id_ in pairs], (), ()
@@ -356,7 +350,8 @@ class ProlificRecruiter:
                 given_up.append(self._entry("bonus", replace(line, key=line.replaces), "failed", by="researcher"))
         if not self.ledger.note_all([*given_up, *paying]):
             # Another process was quicker with one of them: none is ours yet, and what is left is set up anew.
-            left = [line for line in group if not self.ledger.has(line.key, "paying")]
+            taken = {entry.key for entry in self.ledger.all("bonus") if entry.state == "paying"}
+            left = [line for line in group if line.key not in taken]
             return self._in_parts("bonus", left, PER_BONUS, self._pay_bonuses) if len(left) < len(group) else {}
         try:
             self.client.pay_bonuses(payment)
@@ -412,14 +407,16 @@ class ProlificRecruiter:
     def _standings(self, submissions: Submissions) -> list[SubmissionStanding]:
         rejecting = frozenset(entry.submission for entry in self.ledger.unfinished("reject").values())
         failed = failed_checks(self.service)
-        return standings(submissions, self._people(), self.service.study.plan.recruitment, failed, rejecting)
+        return standings(
+            submissions, people_by_id(self.service), self.service.study.plan.recruitment, failed, rejecting
+        )
 
     def _take_over(self, submissions: Submissions) -> None:
         """What the status of submissions means for the seats and answers of their participants, who may come again."""
         statuses: dict[str, set[str]] = {}
         for one in submissions:
             statuses.setdefault(one.participant, set()).add(one.status)
-        for person in self._people().values():
+        for person in people_by_id(self.service).values():
             seen = statuses.get(person.platform_id, set())
             if not seen or person.stage == "withdrawn":
                 continue
@@ -435,10 +432,6 @@ class ProlificRecruiter:
             elif person.stage != "finished":
                 free_seats(self.service, person.number)
 
-    def _people(self) -> dict[str, Person]:
-        """The participants whom Prolific sent, by their id there: a link may name a submission that is not theirs."""
-        return {person.platform_id: person for person in people(self.service, "prolific")}
-
     @property
     def _study_id(self) -> str | None:
         made = self.ledger.last("create")
@@ -452,7 +445,7 @@ class ProlificRecruiter:
         return self._study_id
 
     def _check_known(self, ids: Sequence[str], submissions: Submissions) -> dict[str, str]:
-        known, people = {one.id: one.participant for one in submissions}, self._people()
+        known, people = {one.id: one.participant for one in submissions}, people_by_id(self.service)
         for id_ in ids:
             if id_ not in known:
                 raise InputError(f"The study has no submission '{id_}'", remedy="see vantage collect recruit status")

@@ -8,10 +8,11 @@ from typing import Final
 
 from starlette.responses import Response
 
+from vantage.collect.database import LOG
 from vantage.collect.progress import by_time
 from vantage.collect.service import StudyService
 from vantage.collect.web.researcher_pages import dashboard, logged_in
-from vantage.collect.web.visit import LOG, Handler, PageError, Visit
+from vantage.collect.web.visit import Handler, PageError, Visit
 from vantage.errors import VantageError
 from vantage.recruit.base import Paid, PaidAct, PaymentRequest, cents
 from vantage.recruit.ledger import RecruitmentLedger
@@ -117,9 +118,8 @@ def _page(visit: Visit, problem: str = "", status: int = 200, done: Paid | None 
 
 def poll(service: StudyService) -> None:
     """Takes over what became of submissions, so that seats of people who left go to others soon."""
-    if service.study.plan.recruitment.via != "prolific" or not secret(TOKEN):
-        return
-    if RecruitmentLedger(service.database.private.sql).last("publish") is None:
+    asks = service.study.plan.recruitment.via == "prolific" and secret(TOKEN)
+    if not asks or RecruitmentLedger(service.database.private.sql).last("publish") is None:
         return
     try:
         with closing(recruiter(service)) as one:

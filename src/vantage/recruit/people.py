@@ -24,8 +24,6 @@ class Person:
     number: int
     rater: str
     platform_id: str
-    submission: str
-    """The submission that their link named; the platform's own list says which one is theirs."""
     stage: str
     verdict: str
     why: str
@@ -45,7 +43,6 @@ def people(service: StudyService, source: str) -> list[Person]:
             number=row.number,
             rater=row.rater,
             platform_id=known["external"],
-            submission=str(known["links"].get("SESSION_ID", "")),
             stage=row.stage,
             verdict=row.verdict,
             why=row.rule or row.note,
@@ -57,9 +54,9 @@ def people(service: StudyService, source: str) -> list[Person]:
     ]
 
 
-def people_by_submission(service: StudyService) -> dict[str, Person]:
-    """The participants whom Prolific sent, by the submission that their link named."""
-    return {person.submission: person for person in people(service, "prolific")}
+def people_by_id(service: StudyService) -> dict[str, Person]:
+    """The participants whom Prolific sent, by their id there: a link may name a submission that is not theirs."""
+    return {person.platform_id: person for person in people(service, "prolific")}
 
 
 def free_seats(service: StudyService, number: int) -> None:

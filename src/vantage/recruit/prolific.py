@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import httpx2 as httpx
@@ -69,17 +69,10 @@ class PlatformStudy:
 
     id: str
     status: str
-    shown: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def places(self) -> int:
-        """How many participants it recruits."""
-        return int(self.shown.get("total_available_places") or 0)
-
-    @property
-    def reward(self) -> int:
-        """What a participant gets."""
-        return int(self.shown.get("reward") or 0)
+    places: int
+    """How many participants it recruits."""
+    reward: int
+    """What a participant gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +158,12 @@ class ProlificClient:
     def cost(self, study: str, *, projected: bool = False) -> StudyCost:
         """What a study has cost so far, or will cost with all places filled."""
         params = {"is_projected": "true"} if projected else {}
-        costs = self._call("GET", f"/studies/{study}/cost/", params=params)
-        parts = [costs.get(kind) or {} for kind in ("rewards", "bonuses")]
-        amounts = [[_amount(part.get(name)) for name in ("rewards", "fees", "tax")] for part in parts]
-        currency = str(((parts[0].get("rewards") or {}).get("currency")) or "")
-        (rewards, fees, tax), (bonuses, *further) = amounts
-        return StudyCost(rewards, bonuses, fees + further[0], tax + further[1], currency)
+        reply = self._call("GET", f"/studies/{study}/cost/", params=params)
+        parts = [reply.get(kind) or {} for kind in ("rewards", "bonuses")]
+        costs = [[part.get(name) or {} for name in ("rewards", "fees", "tax")] for part in parts]
+        of_rewards, of_bonuses = ([round(float(cost.get("amount") or 0)) for cost in kind] for kind in costs)
+        fees, tax = (one + other for one, other in zip(of_rewards[1:], of_bonuses[1:], strict=True))
+        return StudyCost(of_rewards[0], of_bonuses[0], fees, tax, str(costs[0][0].get("currency") or ""))
 
     def submissions(self, study: str) -> list[ProlificSubmission]:
         """All submissions of a study."""
@@ -297,12 +290,9 @@ def _seconds(reply: str, otherwise: float) -> float:
         return otherwise
 
 
-def _amount(reply: Any) -> int:
-    return round(float((reply or {}).get("amount") or 0))
-
-
 def _study(reply: Mapping[str, Any]) -> PlatformStudy:
-    return PlatformStudy(str(reply["id"]), str(reply.get("status") or ""), reply)
+    places, reward = (int(reply.get(name) or 0) for name in ("total_available_places", "reward"))
+    return PlatformStudy(str(reply["id"]), str(reply.get("status") or ""), places, reward)
 
 
 def _submission(reply: Mapping[str, Any], study: str = "") -> ProlificSubmission:

@@ -8,13 +8,13 @@ from typing import Final
 
 from sqlalchemy import select
 
+from vantage.collect.database import LOG
 from vantage.collect.entry import platform
 from vantage.collect.languages import sentence
 from vantage.collect.service import StudyService
 from vantage.collect.tables import participants
 from vantage.collect.views import Refused
 from vantage.collect.web.signing import StudySigner
-from vantage.collect.web.visit import LOG
 from vantage.errors import InputError, VantageError
 from vantage.recruit.prolific import TOKEN, Missing, prolific_client, secret
 from vantage.recruit.standing import GONE
@@ -50,9 +50,8 @@ def new_link(service: StudyService, platform_id: str, address: str) -> str:
     """A link with which the participant with this id on their platform can continue, in any browser."""
     known = [one["rater"] for one in service.database.private.identities() if one["external"] == platform_id]
     if not known:
-        raise InputError(
-            f"The study has no participant with the id '{platform_id}'", remedy="copy it from the platform"
-        )
+        problem = f"The study has no participant with the id '{platform_id}'"
+        raise InputError(problem, remedy="copy it from the platform")
     query = select(participants.c.id).where(participants.c.rater == known[-1])
     id_ = service.database.read(lambda connection: connection.execute(query).scalar_one())
     return f"{address.rstrip('/')}/?continue={StudySigner(service.database.secret('web')).sign_link(id_)}"

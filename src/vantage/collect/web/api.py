@@ -7,21 +7,19 @@ A program sends the password once and gets a token that is valid for twelve hour
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from sqlalchemy.exc import DBAPIError
 from starlette.responses import JSONResponse, Response
 
 from vantage._version import __version__
 from vantage.collect.sql import WORKERS
-from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Role, Verdict
+from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Role, Verdict
 from vantage.collect.web.researcher_pages import MOST_INVITATIONS, SESSION, password_error
-from vantage.collect.web.visit import LOG, RETRY, STATUS, PageError, Visit
+from vantage.collect.web.visit import RETRY, PageError, Visit
 
 TOKEN_PAGE: Final = "api"  # noqa: S105 - the name of a page
 Line = Annotated[str, Field(max_length=1000)]
@@ -112,9 +110,6 @@ class Reliability(BaseModel):
     reason: str | None
 
 
-B = TypeVar("B", bound=Strict)
-
-
 @dataclass(frozen=True)
 class ApiCall:
     """One call of the interface: its address, handler, request and response."""
@@ -132,15 +127,14 @@ class ApiCall:
 def health(visit: Visit) -> Response:
     """Reports whether the server and its database are running, for load balancers; 503 where the database is not."""
     down = not visit.site.service.database.answers()
-    state = Health(
-        status="database down" if down else "ok", version=__version__, workers=int(os.environ.get(WORKERS, "1"))
-    )
+    workers = int(os.environ.get(WORKERS, "1"))
+    state = Health(status="database down" if down else "ok", version=__version__, workers=workers)
     return JSONResponse(state.model_dump(), 503 if down else 200, RETRY if down else None)
 
 
 def token(visit: Visit) -> dict[str, Any]:
     """Returns a token for the password."""
-    body = _body(visit, Password)
+    body = Password.model_validate_json(visit.body)
     if error := password_error(visit, body.name, body.password):
         raise error
     session = visit.site.private.start_session(SESSION, body.name)
@@ -171,7 +165,7 @@ def raters(visit: Visit) -> list[RaterRow]:
 
 def review(visit: Visit) -> dict[str, str | None]:
     """Approves, excludes or reopens (`pending`) a rater."""
-    body = _body(visit, Review)
+    body = Review.model_validate_json(visit.body)
     visit.researchers.review_rater(visit.request.path_params["rater"], body.verdict, body.note, body.rule)
     return body.model_dump()
 
@@ -181,8 +175,7 @@ def items(visit: Visit) -> list[ItemLine]:
     query = visit.request.query_params
     if len(query.multi_items()) > len(query):
         raise PageError(400, "Not as described", "Give 'start', 'count' and 'find' at most once; see /openapi.json.")
-    with described():
-        wanted = ItemRange.model_validate_strings(dict(query))
+    wanted = ItemRange.model_validate_strings(dict(query))
     return visit.site.researchers.items(wanted.start, wanted.count, wanted.find)
 
 
@@ -198,13 +191,13 @@ def invitations(visit: Visit) -> list[Invitation]:
 
 def invite(visit: Visit) -> list[Invitation]:
     """Creates invitations."""
-    body = _body(visit, Invite)
+    body = Invite.model_validate_json(visit.body)
     return visit.researchers.invite(body.count, body.note)
 
 
 def pause(visit: Visit) -> dict[str, bool]:
     """Pauses or resumes the study."""
-    body = _body(visit, Paused)
+    body = Paused.model_validate_json(visit.body)
     visit.researchers.pause(body.paused)
     return {"paused": body.paused}
 
@@ -228,24 +221,19 @@ CALLS: Final = (
 
 
 def serve(call: ApiCall) -> Callable[[Visit], Response]:
-    """The call as a handler: checks the token and answers in JSON, errors included."""
+    """The call as a handler: checks the token and answers in JSON."""
 
     def handler(visit: Visit) -> Response:
+        if call.role:
+            _authorised(visit, call.role)
         try:
-            if call.role:
-                _authorised(visit, call.role)
             result = call.handler(visit)
-            if isinstance(result, Response):
-                return result
-            return Response(TypeAdapter(Any).dump_json(result), media_type="application/json")
-        except Refused as refused:
-            return JSONResponse({"problem": str(refused)}, STATUS[refused.kind])
-        except DBAPIError:
-            LOG.exception("%s %s failed", visit.request.method, visit.request.url.path)
-            return JSONResponse({"problem": "The database does not answer. Try again in a minute."}, 503, RETRY)
-        except PageError as error:
-            headers = {"www-authenticate": "Bearer"} if error.status == 401 else None
-            return JSONResponse({"problem": " ".join(error.sentences)}, error.status, headers)
+        except ValidationError as error:
+            problems = [f"{'.'.join(map(str, e['loc'])) or 'the body'}: {e['msg']}" for e in error.errors()[:5]]
+            raise PageError(400, "Not as described", f"{'; '.join(problems)}. See /openapi.json.") from None
+        if isinstance(result, Response):
+            return result
+        return Response(TypeAdapter(Any).dump_json(result), media_type="application/json")
 
     return handler
 
@@ -310,19 +298,5 @@ def _authorised(visit: Visit, role: Role) -> None:
     token = visit.site.signer.check_form(signed, session, max_age=SESSION)
     valid = kind.lower() == "bearer" and token is not None and token.page == TOKEN_PAGE
     if not (valid and visit.allow(session, role)):
-        raise PageError(401, "No token", "Send a token from /api/token as 'Authorization: Bearer TOKEN'.")
-
-
-def _body(visit: Visit, model: type[B]) -> B:
-    with described():
-        return model.model_validate_json(visit.body)
-
-
-@contextmanager
-def described() -> Iterator[None]:
-    """Says what is not as the description has it."""
-    try:
-        yield
-    except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the body'}: {e['msg']}" for e in error.errors()[:5])
-        raise PageError(400, "Not as described", f"{problems}. See /openapi.json.") from None
+        wanted = "Send a token from /api/token as 'Authorization: Bearer TOKEN'."
+        raise PageError(401, "No token", wanted, headers={"www-authenticate": "Bearer"})

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from vantage.collect.background import Background, Job
 from vantage.collect.languages import sentence
-from vantage.collect.outgoing import WebhookSender
+from vantage.collect.outgoing import send
 from vantage.collect.web import api, rating_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
@@ -78,11 +78,10 @@ def create_app(
     site = Site(service, prefix, preview=preview, verify=verify)
     tried = PreviewApp(site, lambda throwaway, path: create_app(throwaway, prefix=path, preview=True))
 
-    jobs: list[tuple[float, Job]] = []
-    jobs += [] if preview else [(interval, partial(job, service)) for interval, job in every]
-    if service.study.plan.webhooks and not preview:
-        jobs.append((0.0, WebhookSender(service.database).send))
-    background = Background(service.database, jobs)
+    jobs: list[tuple[float, Job]] = [(interval, partial(job, service)) for interval, job in every]
+    if service.study.plan.webhooks:
+        jobs.append((0.0, partial(send, service.database)))
+    background = Background(service.database, [] if preview else jobs)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

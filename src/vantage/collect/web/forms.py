@@ -59,15 +59,9 @@ def signed(code: float, scale: Scale) -> str:
     """
     if scale.called == "letters":
         return ascii_uppercase[[o.code for o in scale.shown].index(code)]
-    whole = all(c.is_integer() for c in scale.codes)
-    if scale.called == "words":
-        return ""
-    if (
-        scale.called is None
-        and scale.options
-        and all(o.label for o in scale.options)
-        and not (scale.ordered and whole and len(scale.options) >= 5)
-    ):
+    labelled = bool(scale.options) and all(o.label for o in scale.options)
+    counts = scale.ordered and len(scale.options) >= 5 and all(c.is_integer() for c in scale.codes)
+    if scale.called == "words" or (scale.called is None and labelled and not counts):
         return ""
     if scale.ends[0] >= 0:
         return show_code(code)
@@ -172,12 +166,9 @@ def _applying(group: Sequence[Question], chosen: Sequence[str | None], alone: st
 
 def errors(questions: Sequence[Question], invalid: InvalidAnswers) -> dict[str, str]:
     """What is wrong with the answers, by input, in the order of the page."""
-    messages: dict[str, str] = {}
-    for index, question in enumerate(questions):
-        for kind, problems in (("a", invalid.problems), ("r", invalid.reasons)):
-            if question.id in problems:
-                messages[f"{kind}{index}"] = problems[question.id]
-    return messages
+    inputs = [(q.id, kind, n) for n, q in enumerate(questions) for kind in "ar"]
+    said = {"a": invalid.problems, "r": invalid.reasons}
+    return {f"{kind}{n}": said[kind][name] for name, kind, n in inputs if name in said[kind]}
 
 
 def _answer(scale: Scale, value: str, opt_out: str) -> tuple[float | None, Status]:
@@ -236,26 +227,20 @@ class QuestionCache:
                     words=tokens(words.get(question.marks, "")),
                 )
             else:
-                offered = _offered(question, value), _offered(question, opt_out)
-                html = self._cached(group, index, question, parts, way, *offered)
-                html = html.replace(WORDING, escape(wording))
+                # Only values that the page offers, so that the cache stays small.
+                value, opt_out = _offered(question, value), _offered(question, opt_out)
+                key = (group, index, question.id, way, value, opt_out)
+                if key not in self._html:
+                    shown = {f"a{index}": value, f"o{index}": opt_out}
+                    self._html[key] = self._render(
+                        index=index, question=question, parts=parts, wording=WORDING, given=shown, errors={}
+                    )
+                html = self._html[key].replace(WORDING, escape(wording))
             if grouped and grouped[-1][0] == question.section:
                 grouped[-1][1].append(html)
             else:
                 grouped.append((question.section, [html]))
         return [(title, Markup("".join(parts))) for title, parts in grouped]  # noqa: S704 - the template escapes
-
-    def _cached(
-        self, group: int, index: int, question: Question, parts: Parts, way: str, value: str, opt_out: str
-    ) -> str:
-        """A question with its placeholder; offered values only, so the cache stays small."""
-        key = (group, index, question.id, way, value, opt_out)
-        if key not in self._html:
-            given = {f"a{index}": value, f"o{index}": opt_out}
-            self._html[key] = self._render(
-                index=index, question=question, parts=parts, wording=WORDING, given=given, errors={}
-            )
-        return self._html[key]
 
 
 def drawn(questions: Sequence[Question]) -> Iterator[tuple[int, Question, Parts]]:

@@ -60,7 +60,7 @@ def panels(instrument: Instrument, item: Mapping[str, Any], condition: str = "")
     >>> target.kind
     'target'
     """
-    shown = [field for field in instrument.shown(condition) if _present(item.get(field.name))]
+    shown = [field for field in instrument.shown(condition) if item.get(field.name) not in (None, "", [])]
     targets = [_text(item[field.name]) for field in shown if field.kind == "target"]
     # Where only the conversation is shown, the judged statement may still be the item's text.
     statements = [_text(item[field.name]) for field in shown if field.kind == "text"] or [_text(item.get("text"))]
@@ -151,10 +151,6 @@ def _whole(text: str, start: int, end: int) -> bool:
 
 def _joins(character: str) -> bool:
     return character.isalnum() and character < "\u0250"
-
-
-def _present(content: Any) -> bool:
-    return content is not None and content not in ("", [])
 
 
 def _text(content: Any) -> str:

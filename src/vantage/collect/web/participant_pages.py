@@ -95,7 +95,8 @@ def recognised(visit: Visit, params: Mapping[str, str]) -> Participant | None:
     known = people.known(params)
     if known is None:
         return None
-    if known.open or visit.known_participant() == known.participant:
+    participant, opens = known
+    if opens or visit.known_participant() == participant:
         # Another session on the platform is one more submission of the same person.
         return people.enter(params)
     raise PageError(
@@ -209,14 +210,8 @@ def guidelines(visit: Visit) -> Response:
         form=visit.site.signer.sign_form(participant.id, f"guidelines/{guide.number}") if reading else None,
         left=step.left if reading else None,
         share=step.share if reading else None,
-        continue_link=continue_link(visit, participant),
+        continue_link=f"{visit.address}?continue={visit.site.signer.sign_link(participant.id)}",
     )
-
-
-def continue_link(visit: Visit, participant: Participant) -> str:
-    """The participant's own link, with which they can continue in another browser."""
-    url = visit.request.url
-    return f"{url.scheme}://{url.netloc}{visit.site.prefix}/?continue={visit.site.signer.sign_link(participant.id)}"
 
 
 def end(visit: Visit) -> Response:

@@ -10,11 +10,12 @@ from urllib.parse import quote, urlencode
 from starlette.responses import Response
 
 from vantage.collect.answers import whole_number
+from vantage.collect.database import LOG
 from vantage.collect.outgoing import secret_of
 from vantage.collect.views import Role, Verdict
 from vantage.collect.web.item_view import panels
 from vantage.collect.web.signing import COOKIE_LIFE, DEVICE_COOKIE, PREVIEW_PAGE, RESEARCHER_COOKIE
-from vantage.collect.web.visit import LOG, Handler, PageError, Redirect, Visit
+from vantage.collect.web.visit import Handler, PageError, Redirect, Visit
 
 SESSION: Final = 12 * 3600
 REFRESH: Final = 15
@@ -191,13 +192,12 @@ def item(visit: Visit) -> Response:
 @logged_in("manage")
 def invitations(visit: Visit) -> Response:
     """The links for participants, as the researcher's browser sees the study's address."""
-    url = visit.request.url
     return dashboard(
         visit,
         "invitations",
         heading="Links",
         via=visit.site.study.plan.recruitment.via,
-        base=f"{url.scheme}://{url.netloc}{visit.site.prefix}/",
+        base=visit.address,
         preview_key=visit.site.signer.sign_form(PREVIEW_PAGE, PREVIEW_PAGE),
         invitations=visit.site.researchers.invitations(),
         most=MOST_INVITATIONS,

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 PREVIEW_SUFFIX: Final = "-preview"
 KINDS: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
-
-
 Verify = Callable[["StudyService", Mapping[str, str]], None]
 """Asks a platform whether the parameters of a link are somebody's; raises `Refused` where they are not."""
 
@@ -51,7 +49,10 @@ class Site:
         self.signer = StudySigner(service.database.secret("web"), PREVIEW_SUFFIX if preview else "")
         self.private = service.database.private
         self.throttle = Throttle(self.private)
-        self.threads = Threads()
+        # Rendering a page is bound by the processor, so more threads would only compete. Saving waits for the disk, and
+        # requests that wait together share one commit. The researcher's measures may take a second and get their own
+        # threads, so that participants never wait for them.
+        self.reading, self.saving, self.measuring = CapacityLimiter(4), CapacityLimiter(48), CapacityLimiter(2)
         # Rating pages come from a local file, and showing one changes nothing unless it starts a clock.
         self.reads_at_once = service.database.sql.sqlite and not any(b.page_seconds for b in self.study.blocks)
         self.researcher_paths = (f"{self.prefix}/admin", f"{self.prefix}/api/")
@@ -230,15 +231,3 @@ def static_files() -> Mapping[str, StaticFile]:
             name = f"{stem}-{hashlib.sha256(content).hexdigest()[:10]}.{kind}"
             files[name] = StaticFile(content, gzip.compress(content, 9, mtime=0), KINDS[kind])
     return files
-
-
-class Threads:
-    """How many requests of each kind run at the same time.
-
-    Rendering a page is bound by the processor, so more threads would only compete. Saving waits for the disk, and
-    requests that wait together share one commit. The researcher's measures may take a second and get their own threads,
-    so that participants never wait for them.
-    """
-
-    def __init__(self) -> None:
-        self.reading, self.saving, self.researchers = CapacityLimiter(4), CapacityLimiter(48), CapacityLimiter(2)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs
 
 from anyio import to_thread
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from vantage.collect.database import LOG
 from vantage.collect.languages import ENGLISH, Language, preferred, sentence
 from vantage.collect.researchers import ROLES, ResearcherService
 from vantage.collect.study import AnnotationStudy
@@ -24,7 +24,6 @@ from vantage.collect.views import Participant, Refused, Role
 from vantage.collect.web.signing import COOKIE_LIFE, LANGUAGE_COOKIE, PARTICIPANT_COOKIE, FormToken
 from vantage.collect.web.site import Site
 
-LOG: Final = logging.getLogger("vantage.collect")
 DOWN: Final = (OperationalError, InterfaceError, PoolTimeout)
 RETRY: Final = {"retry-after": "30"}
 """Sent while the database does not answer; browsers, proxies and platforms try again after so many seconds."""
@@ -37,8 +36,8 @@ Form = Mapping[str, list[str]]
 class PageError(Exception):
     """An error page: a status, a heading, and what to do."""
 
-    def __init__(self, status: int, heading: str, *sentences: str) -> None:
-        self.status, self.heading, self.sentences = status, heading, sentences
+    def __init__(self, status: int, heading: str, *sentences: str, headers: Mapping[str, str] | None = None) -> None:
+        self.status, self.heading, self.sentences, self.headers = status, heading, sentences, headers
         super().__init__(f"{heading} {' '.join(sentences)}")
 
 
@@ -93,6 +92,12 @@ class Visit:
         """The path within the site."""
         path: str = self.request.scope["path"]
         return path.removeprefix(self.site.prefix)
+
+    @property
+    def address(self) -> str:
+        """The address of the study's first page, as the visitor's browser sees it."""
+        url = self.request.url
+        return f"{url.scheme}://{url.netloc}{self.site.prefix}/"
 
     def redirect(self, path: str) -> RedirectResponse:
         """A redirect within the site, always followed with GET."""
@@ -170,9 +175,9 @@ def endpoint(
     async def serve(request: Request) -> Response:
         visit = Visit(site, request)
         handler = handlers.get(request.method) or handlers["GET"]  # HEAD is answered like GET
-        threads = site.threads.reading
+        threads = site.reading
         if request.method == "POST":
-            threads = site.threads.saving
+            threads = site.saving
             visit.body = await request.body()
             if not json:
                 try:
@@ -180,8 +185,8 @@ def endpoint(
                 except PageError as error:
                     return error_page(visit, error)
         if request.scope["path"].startswith(site.researcher_paths):
-            threads = site.threads.researchers
-        if at_once and threads is site.threads.reading:
+            threads = site.measuring
+        if at_once and threads is site.reading:
             return respond(visit, handler)
         return await to_thread.run_sync(respond, visit, handler, limiter=threads)
 
@@ -209,19 +214,20 @@ def respond(visit: Visit, handler: Handler) -> Response:
             sentence("Something went wrong on our side"),
             sentence("The answers you saved are safe. Go back to the page and try again in a minute."),
             sentence("If it happens again, give the researchers this reference: %(reference)s", reference=reference),
+            headers=RETRY if down else None,
         )
-        page = error_page(visit, ours, log=False)
-        page.headers.update(RETRY if down else {})
-        return page
+        return error_page(visit, ours, log=False)
 
 
-def error_page(visit: Visit, error: PageError, *, log: bool = True) -> HTMLResponse:
-    """An error page, and one line in the log."""
+def error_page(visit: Visit, error: PageError, *, log: bool = True) -> Response:
+    """An error page, or for a program JSON that says the same, and one line in the log."""
     if log:
         LOG.warning("%s %s: %d %s", visit.request.method, visit.request.url.path, error.status, _plain(str(error)))
+    if visit.path.startswith("/api/"):
+        return JSONResponse({"problem": " ".join(error.sentences)}, error.status, error.headers)
     admin = visit.path.startswith("/admin")
     say = visit.language.say
-    return visit.render(
+    page = visit.render(
         "error.html",
         error.status,
         heading=say(error.heading),
@@ -229,6 +235,8 @@ def error_page(visit: Visit, error: PageError, *, log: bool = True) -> HTMLRespo
         back=f"{visit.site.prefix}{'/admin' if admin else '/'}",
         back_text="To the dashboard" if admin else say(sentence("Back to the study")),
     )
+    page.headers.update(error.headers or {})
+    return page
 
 
 def fields(body: bytes, kind: str) -> dict[str, list[str]]:
@@ -240,15 +248,11 @@ def fields(body: bytes, kind: str) -> dict[str, list[str]]:
     if body and kind.partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
         raise PageError(415, "This is not a form", "Send the form from its page.")
     try:
-        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+        return parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:
         raise PageError(
             400, sentence("This form cannot be read"), sentence("Go back, reload the page and send it again.")
         ) from None
-    values: dict[str, list[str]] = {}
-    for name, value in pairs:
-        values.setdefault(name, []).append(value)
-    return values
 
 
 def _line(error: BaseException) -> str:

@@ -124,148 +124,145 @@ class RehearsalAnswers:
     def filled(self, form: StudyForm, guest: Guest, rng: np.random.Generator) -> dict[str, Any]:
         """The answers of a person to a form. Those who read its rules are among those whom the study looks for."""
         reads = form.admits is not None and rng.random() < guest.behaviour.reads
-        given: dict[str, Any] = {}
+        filling, given = Filling(self, form, guest, rng), dict[str, Any]()
         for _ in range(SCREENED if reads else 1):
             given = {}
             for field in form.fields:
-                given |= self._answered(form, field, guest, rng, given)
+                given |= filling.answered(field, given)
             if form.admits is None or form.admits(given):
                 break
         return given
 
-    def _answered(
-        self, form: StudyForm, field: FormField, guest: Guest, rng: np.random.Generator, given: Mapping[str, Any]
-    ) -> dict[str, Any]:
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A person who fills in a form."""
+
+    all: RehearsalAnswers
+    form: StudyForm
+    guest: Guest
+    rng: np.random.Generator
+
+    def answered(self, field: FormField, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The answers to a field, after those `given` to the fields before it."""
         if field.name == AGREED:
-            return {AGREED: "no" if guest.kind == "declining" else "yes"}
-        sees = rng.random() < (guest.behaviour.reads if field.tests == "reading" else guest.behaviour.attends)
+            return {AGREED: "no" if self.guest.kind == "declining" else "yes"}
+        behaviour = self.guest.behaviour
+        sees = self.rng.random() < (behaviour.reads if field.tests == "reading" else behaviour.attends)
         right = (field.right or {}) if sees else {}
         if not field.questions:
-            return {field.name: self._of_person(field, right.get(field.name), guest, rng)}
-        reason = self._reason(form, field, guest, rng)
+            return {field.name: self._of_person(field, right.get(field.name))}
+        reason = self._reason(field)
         if field.kind == "text":
             return {field.name: QuestionAnswer(float(bool(reason)), "answered", reason)}
         if field.kind == "marks":
-            words = tokens(str(form.record.get(field.questions[0].marks) or ""))
+            words = tokens(str(self.form.record.get(field.questions[0].marks) or ""))
             most = min(field.questions[0].scale.text, len(words), 3)
-            start = int(rng.integers(len(words) - most + 1))
+            start = int(self.rng.integers(len(words) - most + 1))
             return {field.name: QuestionAnswer(1.0, marked=tuple(range(start, start + most)))}
         opt_outs = field.questions[0].scale.opt_outs
-        if opt_outs and not right and rng.random() < OPTS_OUT:
-            status = opt_outs[int(rng.integers(len(opt_outs)))].status
+        if opt_outs and not right and self.rng.random() < OPTS_OUT:
+            status = opt_outs[int(self.rng.integers(len(opt_outs)))].status
             return {question.id: QuestionAnswer(None, status, reason) for question in field.questions}
         if field.kind == "ranking":
-            return answered(field, self._places(form, field, right, guest, rng), reason)
+            return answered(field, self._places(field, right), reason)
         values = []
         for question in field.questions:
             if question.id in right:
-                values.append(float(rng.choice(right[question.id])))
+                values.append(float(self.rng.choice(right[question.id])))
             else:
-                taken = given[question.unlike].value if question.unlike in given else _kept_free(form, question)
-                values.append(self._value(form, field, question, guest, rng, taken))
-        shares = self._shares(field, values[0], guest, rng) if field.kind == "shares" else None
+                taken = given[question.unlike].value if question.unlike in given else self._kept_free(question)
+                values.append(self._value(field, question, taken))
+        shares = self._shares(field, values[0]) if field.kind == "shares" else None
         return answered(field, values, reason, shares)
 
-    def _places(
-        self, form: StudyForm, field: FormField, right: Mapping[str, Any], guest: Guest, rng: np.random.Generator
-    ) -> list[float]:
+    def _places(self, field: FormField, right: Mapping[str, Any]) -> list[float]:
         """A place for each option: the right ones, then in the order in which this person sees the options."""
         known = {question.id: float(right[question.id][0]) for question in field.questions if question.id in right}
         free = [one for one in field.questions[0].scale.codes if one not in known.values()]
-        careless = rng.random() < guest.behaviour.random
+        careless = self.rng.random() < self.guest.behaviour.random
         seen = {
-            question.id: rng.normal() if careless else float(self._latent(form, question, guest, rng)[0])
+            question.id: self.rng.normal() if careless else float(self._latent(question)[0])
             for question in field.questions
             if question.id not in known
         }
         known |= dict(zip(sorted(seen, key=lambda id_: (seen[id_], id_)), free, strict=True))
         return [known[question.id] for question in field.questions]
 
-    def _shares(self, field: FormField, value: float, guest: Guest, rng: np.random.Generator) -> tuple[float, ...]:
+    def _shares(self, field: FormField, value: float) -> tuple[float, ...]:
         """Whole shares that add up to 100, the largest for the answer that a person would give alone."""
         codes = field.questions[0].scale.codes
-        drawn = np.sort(rng.dirichlet(np.ones(len(codes)) if guest.kind == "careless" else np.ones(len(codes)) / 2))
+        drawn = np.sort(self.rng.dirichlet(np.full(len(codes), 1.0 if self.guest.kind == "careless" else 0.5)))
         whole = np.floor(100 * drawn)
         whole[-1] += 100 - whole.sum()
-        rest = iter(rng.permutation(whole[:-1]).tolist())
+        rest = iter(self.rng.permutation(whole[:-1]).tolist())
         return tuple(float(whole[-1]) if code == value else next(rest) for code in codes)
 
-    def _of_person(
-        self, field: FormField, right: Sequence[int] | None, guest: Guest, rng: np.random.Generator
-    ) -> str | list[str]:
+    def _of_person(self, field: FormField, right: Sequence[int] | None) -> str | list[str]:
         """An answer about the person, or to the quiz, as a page sends it."""
         if field.tests:
-            return str(right[0] if right else rng.integers(len(field.options)))
+            return str(right[0] if right else self.rng.integers(len(field.options)))
         if field.kind == "choice":
-            return str(rng.choice(field.options))
+            return str(self.rng.choice(field.options))
         if field.kind == "several":
-            return [str(rng.choice(field.options))]
+            return [str(self.rng.choice(field.options))]
         if field.kind == "number":  # an age where nothing is known about it
             low = 18 if field.low is None else int(field.low)
             high = low + 50 if field.high is None else int(field.high)
-            return str(int(rng.integers(low, max(min(high, 75), low) + 1)))
-        return "ok" if field.required or guest.behaviour.pace >= UNHURRIED else ""
+            return str(int(self.rng.integers(low, max(min(high, 75), low) + 1)))
+        return "ok" if field.required or self.guest.behaviour.pace >= UNHURRIED else ""
 
-    def _reason(self, form: StudyForm, field: FormField, guest: Guest, rng: np.random.Generator) -> str | None:
+    def _reason(self, field: FormField) -> str | None:
         """A reason, or an answer, in a person's own words, or the one that a model gave."""
         question = field.questions[0]
         asked = "required" if field.kind == "text" and field.required else question.rationale
-        if asked == "no" or (asked == "optional" and guest.behaviour.pace < UNHURRIED):
+        if asked == "no" or (asked == "optional" and self.guest.behaviour.pace < UNHURRIED):
             return None
-        own = form.item.split()
-        start = int(rng.integers(0, max(len(own) - 4, 1)))
-        text = " ".join([*rng.permutation(WORDS)[:4].tolist(), *own[start : start + 4]])
-        text = "ok" if guest.kind == "careless" else COPIED if guest.kind == "copying" else text
+        own = self.form.item.split()
+        start = int(self.rng.integers(0, max(len(own) - 4, 1)))
+        text = " ".join([*self.rng.permutation(WORDS)[:4].tolist(), *own[start : start + 4]])
+        text = "ok" if self.guest.kind == "careless" else COPIED if self.guest.kind == "copying" else text
         return text[: field.longest].strip()
 
-    def _value(
-        self,
-        form: StudyForm,
-        field: FormField,
-        question: Question,
-        guest: Guest,
-        rng: np.random.Generator,
-        taken: float | None,
-    ) -> float:
+    def _value(self, field: FormField, question: Question, taken: float | None) -> float:
         """An answer in the codes shown: as this person sees the item, or at random; never one that is taken."""
         scale = question.scale
-        random = rng.random() < guest.behaviour.random
+        random = self.rng.random() < self.guest.behaviour.random
         if field.low is not None and field.high is not None:
             span = field.high - field.low
-            given = field.low + rng.random() * span if random else self._meant(form, question, guest, rng)
+            given = field.low + self.rng.random() * span if random else self._meant(question)
             return field.way.decoded(question, round(given, 1) if scale.range is not None else float(round(given)))
         codes = sorted(code for code in scale.codes if code != taken)
         if random:
-            return float(rng.choice(codes))
-        meant = self._meant(form, question, guest, rng)
+            return float(self.rng.choice(codes))
+        meant = self._meant(question)
         shown = min(scale.codes, key=lambda code: abs(field.way.decoded(question, code) - meant))
-        return float(shown if shown != taken else rng.choice(codes))
+        return float(shown if shown != taken else self.rng.choice(codes))
 
-    def _meant(self, form: StudyForm, question: Question, guest: Guest, rng: np.random.Generator) -> float:
-        model = self.models[question.id]
-        answer = float(model.coded(self._latent(form, question, guest, rng)))
+    def _meant(self, question: Question) -> float:
+        model = self.all.models[question.id]
+        answer = float(model.coded(self._latent(question)))
         if len(model.codes):
             return float(model.codes[int(answer)])
         low, high = question.scale.ends
         return low + float(ndtr(answer)) * (high - low)
 
-    def _latent(self, form: StudyForm, question: Question, guest: Guest, rng: np.random.Generator) -> Floats:
-        model = self.models[question.id]
+    def _latent(self, question: Question) -> Floats:
+        model = self.all.models[question.id]
         options = len(model.codes) if model.unordered else 1
-        of_item = self._effect(f"item:{form.item}:{question.id}", options)
-        of_rater = self._effect(f"rater:{guest.number}:{question.id}", options)
-        rest = np.sqrt(max(1 - model.item - model.rater, 0.0)) * rng.normal(size=options)
+        of_item = self._effect(f"item:{self.form.item}:{question.id}", options)
+        of_rater = self._effect(f"rater:{self.guest.number}:{question.id}", options)
+        rest = np.sqrt(max(1 - model.item - model.rater, 0.0)) * self.rng.normal(size=options)
         return np.asarray(np.sqrt(model.item) * of_item + np.sqrt(model.rater) * of_rater + rest)
 
     def _effect(self, name: str, options: int) -> Floats:
-        digest = blake2b(f"{self.seed}:{name}".encode(), digest_size=8).digest()
+        digest = blake2b(f"{self.all.seed}:{name}".encode(), digest_size=8).digest()
         return np.random.default_rng(int.from_bytes(digest, "little")).normal(size=options)
 
-
-def _kept_free(form: StudyForm, question: Question) -> float | None:
-    """The answer that is right for the question whose answer must be another than this one's."""
-    others = ((one, field.right or {}) for field in form.fields for one in field.questions)
-    return next((right[one.id][0] for one, right in others if one.unlike == question.id and one.id in right), None)
+    def _kept_free(self, question: Question) -> float | None:
+        """The answer that is right for the question whose answer must be another than this one's."""
+        others = ((one, field.right or {}) for field in self.form.fields for one in field.questions)
+        return next((right[one.id][0] for one, right in others if one.unlike == question.id and one.id in right), None)
 
 
 def _model(question: Question, pilot: Corpus | None) -> RatingModel:

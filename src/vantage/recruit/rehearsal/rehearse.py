@@ -14,9 +14,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
-from math import ceil
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -30,7 +29,7 @@ from vantage.collect.study import AnnotationStudy
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.recruit.draft import longest_time, reward
-from vantage.recruit.people import free_seats, people_by_submission
+from vantage.recruit.people import free_seats, people_by_id
 from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers, crowd
 from vantage.recruit.rehearsal.results import Rehearsal, results
 from vantage.recruit.rehearsal.walker import Walker
@@ -80,6 +79,7 @@ CODES: Final = {
     "full_code": "FULL",
 }
 Advance = Callable[[int, int], None]
+Stage = tuple[StudyService, RehearsalAnswers, SimulatedTime]
 
 
 def rehearse(
@@ -106,74 +106,64 @@ def rehearse(
     minutes = _offer(study).minutes or forecast(study, seed=seed)
     reward(_offer(study), minutes)  # an offer that is not fair is refused before anybody comes
     with _stage(study, seed, minutes, pilot) as stage:
-        walkers, unneeded = stage.play(crowd(people, seed, mix), advance or (lambda come, done: None))
-        return results(stage.service, stage.answers, minutes, walkers, unneeded)
+        walkers, unneeded = _played(stage, minutes, crowd(people, seed, mix), advance)
+        return results(*stage[:2], minutes, walkers, unneeded)
 
 
 def forecast(study: AnnotationStudy, *, seed: int = 0) -> float:
     """The minutes that a study takes: the median of a few careful people."""
-    with _stage(study, seed, 10.0, None) as stage:
-        walkers, _ = stage.play(crowd(FORECAST, seed, {"careful": 1.0}), lambda come, done: None)
+    minutes = 10.0
+    with _stage(study, seed, minutes, None) as stage:
+        walkers, _ = _played(stage, minutes, crowd(FORECAST, seed, {"careful": 1.0}))
     # How fast somebody is by nature is known here, and half of all people are slower than 1: few people are enough.
     finished = [walker for walker in walkers if walker.outcome == "finished"]
     return round(median(one.seconds / 60 / one.guest.speed for one in finished or walkers), 1)
 
 
-@dataclass
-class Stage:
-    """What a rehearsal plays on: the study and the clock."""
-
-    service: StudyService
-    answers: RehearsalAnswers
-    clock: SimulatedTime
-    minutes: float
-
-    def play(self, guests: list[Guest], advance: Advance) -> tuple[list[Walker], list[Guest]]:
-        """Lets people come and go; those who came, and those for whom there was no place."""
-        rng = np.random.default_rng([self.answers.seed, 3])
-        order, start = count(), self.clock.now
-        arrivals = start + np.cumsum(rng.exponential(BETWEEN, len(guests)))
-        events: list[tuple[float, int, Guest | Walker]] = []
-        for at, guest in zip(arrivals.tolist(), guests, strict=True):
-            heapq.heappush(events, (at, next(order), guest))
-        walkers: list[Walker] = []
-        unneeded: list[Guest] = []
-        done = 0
-        while events:
-            self.clock.now, _, who = heapq.heappop(events)
-            if isinstance(who, Guest):
-                if self.service.participants.arrival().kind == "consent":
-                    walkers.append(self._arrived(who))
-                    heapq.heappush(events, (self.clock.now, next(order), walkers[-1]))
-                elif any(isinstance(one, Walker) for _, _, one in events):
-                    heapq.heappush(events, (self.clock.now + AGAIN, next(order), who))
-                else:
-                    unneeded.append(who)
-                continue
-            if who.has_vanished():  # the platform has noticed that the time is over
-                if person := people_by_submission(self.service).get(who.submission):
-                    free_seats(self.service, person.number)
-                continue
-            wait = who.step()
-            if wait is not None:
-                heapq.heappush(events, (self.clock.now + wait, next(order), who))
-                continue
-            done += 1
+def _played(
+    stage: Stage, minutes: float, guests: list[Guest], advance: Advance | None = None
+) -> tuple[list[Walker], list[Guest]]:
+    """Lets people come and go; those who came, and those for whom there was no place."""
+    service, answers, clock = stage
+    rng = np.random.default_rng([answers.seed, 3])
+    order, start = count(), clock.now
+    arrivals = start + np.cumsum(rng.exponential(BETWEEN, len(guests)))
+    events: list[tuple[float, int, Guest | Walker]] = []
+    for at, guest in zip(arrivals.tolist(), guests, strict=True):
+        heapq.heappush(events, (at, next(order), guest))
+    walkers: list[Walker] = []
+    unneeded: list[Guest] = []
+    done = 0
+    while events:
+        clock.now, _, who = heapq.heappop(events)
+        if isinstance(who, Guest):
+            if service.participants.arrival().kind == "consent":
+                walkers.append(Walker(who, answers, service.participants, clock.now))
+                heapq.heappush(events, (clock.now, next(order), walkers[-1]))
+            elif any(isinstance(one, Walker) for _, _, one in events):
+                heapq.heappush(events, (clock.now + AGAIN, next(order), who))
+            else:
+                unneeded.append(who)
+            continue
+        expired = who.outcome == "vanished"
+        if expired:  # the platform has noticed that the time is over
+            if person := people_by_id(service).get(who.guest.id):
+                free_seats(service, person.number)
+            continue
+        wait = who.step()
+        if wait is not None:
+            heapq.heappush(events, (clock.now + wait, next(order), who))
+            continue
+        done += 1
+        if advance is not None:
             advance(len(walkers) + len(unneeded), done)
-            if who.has_vanished():
-                late = who.arrived + longest_time(self.minutes) * 60
-                heapq.heappush(events, (max(late, self.clock.now), next(order), who))
-            elif not who.code and (person := people_by_submission(self.service).get(who.submission)):
-                # A submission that is returned is not paid, and its seats go to others at once.
-                self.service.researchers.review_rater(person.rater, "excluded", rule=OUT["RETURNED"])
-        return walkers, unneeded
-
-    def _arrived(self, guest: Guest) -> Walker:
-        half_way = max(3, ceil(self.service.study.plan.batch.size / 2))
-        params = {"PROLIFIC_PID": guest.id, "STUDY_ID": "rehearsal", "SESSION_ID": guest.id}
-        walker = Walker(guest, self.answers, self.service.participants, params, guest.id, half_way)
-        walker.arrived = self.clock.now
-        return walker
+        if who.outcome == "vanished":
+            late = who.arrived + longest_time(minutes) * 60
+            heapq.heappush(events, (max(late, clock.now), next(order), who))
+        elif not who.code and (person := people_by_id(service).get(who.guest.id)):
+            # A submission that is returned is not paid, and its seats go to others at once.
+            service.researchers.review_rater(person.rater, "excluded", rule=OUT["RETURNED"])
+    return walkers, unneeded
 
 
 def _offer(study: AnnotationStudy) -> OfferPart:
@@ -189,7 +179,7 @@ def _stage(study: AnnotationStudy, seed: int, minutes: float, pilot: Corpus | No
     with tempfile.TemporaryDirectory(prefix="vantage-rehearsal-", dir=place) as folder, simulated_time() as clock:
         service = StudyService(_copied(study, minutes), f"sqlite:///{folder}/rehearsal.sqlite", apart=False)
         with closing(service):
-            yield Stage(service, RehearsalAnswers(service.study, seed, pilot), clock, minutes)
+            yield service, RehearsalAnswers(service.study, seed, pilot), clock
 
 
 def _copied(study: AnnotationStudy, minutes: float) -> AnnotationStudy:

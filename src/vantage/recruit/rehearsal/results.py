@@ -16,7 +16,7 @@ from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import RaterRow
 from vantage.measures import Column, Fact, View
 from vantage.recruit.draft import offer_of, reward
-from vantage.recruit.people import failed_checks, people_by_submission
+from vantage.recruit.people import failed_checks, people_by_id
 from vantage.recruit.rehearsal.answering import ITEM, KINDS, OPTS_OUT, RATER, Guest, RehearsalAnswers
 from vantage.recruit.rehearsal.walker import READING, Walker
 
@@ -99,7 +99,7 @@ def results(
 ) -> Rehearsal:
     """Counts what those who finished cost, and puts everything together."""
     study, offer = service.study, offer_of(service.study)
-    by_submission = people_by_submission(service)
+    by_id = people_by_id(service)
     rows = {row.rater: row for row in service.researchers.raters(now=True)}
     overview = service.researchers.overview()
     wanted, answered = (sum(getattr(arm, name) for arm in overview.arms) for name in ("wanted", "answered"))
@@ -121,7 +121,7 @@ def results(
     if len(stuck) and stuck["nobody"].any():
         verdict += f" {int(stuck['nobody'].sum())} page(s) nobody could pass."
     failed, each = failed_checks(service), reward(offer, minutes)
-    done = [one for one in by_submission.values() if one.stage == "finished" and one.verdict != "excluded"]
+    done = [one for one in by_id.values() if one.stage == "finished" and one.verdict != "excluded"]
     paid = each * sum(one.rater not in failed for one in done)
     fees = round(paid * FEE * (1 + VAT))
     spent = [taken for one in done if (taken := one.minutes)]
@@ -158,7 +158,7 @@ def results(
     flags = [
         (walker.guest, rows.get(person.rater))
         for walker in walkers
-        if (person := by_submission.get(walker.submission)) and walker.outcome == "finished"
+        if (person := by_id.get(walker.guest.id)) and walker.outcome == "finished"
     ]
     return Rehearsal(
         study.id,

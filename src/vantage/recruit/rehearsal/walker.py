@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Final, Literal
 
 import numpy as np
@@ -33,11 +33,7 @@ class Walker:
     guest: Guest
     answers: RehearsalAnswers
     people: ParticipantService
-    params: Mapping[str, str]
-    submission: str
-    half_way: int
-    """After how many forms those leave who leave half-way."""
-    arrived: float = 0.0
+    arrived: float
     outcome: Outcome = "at work"
     code: str = ""
     seconds: float = 0.0
@@ -55,18 +51,16 @@ class Walker:
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.answers.seed, 2, self.guest.number])
-
-    def has_vanished(self) -> bool:
-        """Whether this person has left without a word."""
-        return self.outcome == "vanished"
+        self._params = {"PROLIFIC_PID": self.guest.id, "STUDY_ID": "rehearsal", "SESSION_ID": self.guest.id}
 
     def step(self) -> float | None:
         """Does the next thing; the seconds until the one after it, null where this person is done."""
+        half_way = self.sent >= max(3, ceil(self.people.study.plan.batch.size / 2))
         if self._form is None:
             self._arrive()
-        elif self.sent >= self.half_way and self.guest.kind == "leaving":
+        elif half_way and self.guest.kind == "leaving":
             self.outcome = "returned" if self.guest.number % 2 else "vanished"
-        elif self.sent >= self.half_way and self.guest.kind == "phone" and self.came_back is None:
+        elif half_way and self.guest.kind == "phone" and self.came_back is None:
             self._wait = AWAY
             self._return(self._form)
         else:
@@ -80,7 +74,7 @@ class Walker:
         step = self.people.arrival()
         if step.kind == "consent":
             languages = self.people.study.languages
-            self._open(consent_form(self.people, self.params, languages[self.guest.number % len(languages)]))
+            self._open(consent_form(self.people, self._params, languages[self.guest.number % len(languages)]))
         else:
             self._end(step)
 
@@ -88,12 +82,11 @@ class Walker:
         """Comes back later, on another device; the form must still be there."""
         assert self._participant is not None  # noqa: S101 - those who leave half-way have agreed
         step = self.people.step(self._participant)
-        now = None if step.kind in ENDS else form_of(self.people, self._participant, step)
-        self.came_back = now is not None and now.name == form.name
-        if now is not None:
-            self._form = now
+        if step.kind in ENDS:
+            self.came_back, self.outcome, self.why = False, "stuck", "could not continue on another device"
         else:
-            self.outcome, self.why = "stuck", "could not continue on another device"
+            self._form = form_of(self.people, self._participant, step)
+            self.came_back = self._form.name == form.name
 
     def _send(self, form: StudyForm) -> None:
         given = self.answers.filled(form, self.guest, self._rng)
@@ -114,30 +107,24 @@ class Walker:
                 return
             step = self.people.step(self._participant)
         if self._participant is None and step.kind != "declined":
-            known = self.people.known(self.params)
-            self._participant = known.participant if known else None
-        if step.kind in ENDS or self._participant is None:
-            self.passed.append(form.name)
-            self._end(step)
-            return
-        after = form_of(self.people, self._participant, step)
-        self._tries = 0
+            known = self.people.known(self._params)
+            self._participant = known[0] if known else None
         self.passed.append(form.name)
-        self._open(after)
+        if step.kind in ENDS or self._participant is None:
+            self._end(step)
+        else:
+            self._tries = 0
+            self._open(form_of(self.people, self._participant, step))
 
     def _open(self, form: StudyForm) -> None:
-        self._form = form
-        self._wait = self._time_for(form)
+        required = [one.kind == "text" or any(q.rationale == "required" for q in one.questions) for one in form.fields]
+        typed = 12 / TYPING * sum(required)
+        chance = float(np.exp(self._rng.normal(0, 0.3)))
+        seconds = form.words / READING + CHOOSING * len(form.fields) + typed
+        self._form, self._wait = form, seconds * self.guest.behaviour.pace * self.guest.speed * chance
 
     def _end(self, step: Step) -> None:
         leaving = self.people.departure(step) if self._participant is None else None
         self.code = (leaving or self.people.completion(self._participant)).code or ""  # type: ignore[arg-type]
         ends: dict[str, Outcome] = {"finished": "finished", "declined": "declined"}
         self.outcome = ends.get(step.kind, "ended early")
-
-    def _time_for(self, form: StudyForm) -> float:
-        required = [one.kind == "text" or any(q.rationale == "required" for q in one.questions) for one in form.fields]
-        typed = 12 / TYPING * sum(required)
-        chance = float(np.exp(self._rng.normal(0, 0.3)))
-        seconds = form.words / READING + CHOOSING * len(form.fields) + typed
-        return seconds * self.guest.behaviour.pace * self.guest.speed * chance
