@@ -53,9 +53,10 @@ def emotion_prediction(analysis: Appraised) -> Data:
 
 def emotion_weights(analysis: Appraised) -> Data:
     """The weights of standardised appraisals (blank as 0) for every emotion, with intervals, and p after Holm."""
+    from sklearn.preprocessing import StandardScaler
+
     seen = there({emotion: target for emotion, target in _seen(analysis).items() if _enough(target)} or None)
-    ratings = np.nan_to_num(analysis.gold)
-    scaled = _scaled(ratings, ratings)
+    scaled = StandardScaler().fit_transform(np.nan_to_num(analysis.gold))
     rows: list[dict[str, Any]] = []
     for emotion, target in seen.items():
 
@@ -107,16 +108,16 @@ def _enough(target: Ints) -> bool:
 def _scores(analysis: Appraised, target: Ints) -> dict[str, float | None]:
     """Scores of predictions for posts of other folds, and the p value of an AUC of 0.5 (Mann and Whitney 1947)."""
     from scipy.stats import mannwhitneyu
+    from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import balanced_accuracy_score, f1_score
-    from sklearn.model_selection import StratifiedKFold
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
-    ratings = np.nan_to_num(analysis.gold)
-    chance = np.zeros(len(target))
     folds = StratifiedKFold(analysis.options.folds, shuffle=True, random_state=analysis.seed)
-    for train, test in folds.split(ratings, target):
-        scaled = _scaled(ratings, ratings[train])
-        *weights, shift = fitted_weights(scaled[train], target[train], np.ones((1, len(train))))[0]
-        chance[test] = expit(scaled[test] @ weights + shift)
+    regression = LogisticRegression(class_weight="balanced", solver="newton-cholesky", tol=1e-8)
+    model, ratings = make_pipeline(StandardScaler(), regression), np.nan_to_num(analysis.gold)
+    chance = cross_val_predict(model, ratings, target, cv=folds, method="predict_proba")[:, 1]
     said, under = (chance >= 0.5).astype(np.int64), area(target, chance)
     return {
         **several_with_intervals(["auc"], len(target), lambda weight: under(weight)[:, None], analysis.how, [SHARES]),
@@ -127,21 +128,11 @@ def _scores(analysis: Appraised, target: Ints) -> dict[str, float | None]:
     }
 
 
-def _scaled(ratings: Floats, known: Floats) -> Floats:
-    """Ratings as standard scores of the known ones; questions that all of these answer alike are 0."""
-    spread = known.std(axis=0)
-    return np.asarray((ratings - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
-
-
 def fitted_weights(features: Floats, target: Ints, counts: Floats) -> Floats:
     """Weights and, last, the intercept of logistic regressions on many resamples at once, by Newton's method.
 
     Weights are held back (ridge, strength 1), and classes are balanced. Resamples of one class have none (NaN).
-
-    Args:
-        features: Posts × features.
-        target: Whether each post has the emotion.
-        counts: Resamples × posts: how often each post was drawn.
+    `features` are posts × features, `counts` resamples × posts.
     """
     present, absent = counts @ (target == 1), counts @ (target == 0)
     both = (present > 0) & (absent > 0)

@@ -74,9 +74,9 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
             plain = replace(cell, adaptation="none")
             if cell.adaptation not in (None, "none") and not cell.extended and plain in one.evaluations:
                 yield "adaptation", cell.name, one.evaluations[cell], plain
-        for rater in one.one_trait_raters:
+        for rater, by_trait in one.told("trait").items():
             for blind in [c for c in one.done if c.rater == _blind_name(rater) and not (c.knows_users or c.extended)]:
-                for trait, frame in one.with_one_trait(rater).items():
+                for trait, frame in by_trait.items():
                     mine = frame.join(one.evaluations[blind].pairs, on=["item", "rater"], how="semi")
                     yield "trait", f"{rater}: {trait} alone", one.scored(mine, one.split(blind)), blind
 
@@ -208,10 +208,9 @@ def exaggerated(one: Evaluated, cell: GridCell) -> Rows:
 @per_corpus
 def swapped(one: Evaluated) -> Rows:
     """The same where every text was put with every value of a trait, so that nothing else differs."""
-    for (rater, style), frame in one.predictions.items():
-        if style.startswith("values:"):
-            for row in _passport(one, frame, style.removeprefix("values:")):
-                yield {"rater": rater, **row}
+    for rater, by_trait in one.told("values").items():
+        for trait, frame in by_trait.items():
+            yield from ({"rater": rater, **row} for row in _passport(one, frame, trait))
 
 
 def _passport(one: Evaluated, frame: pl.DataFrame, trait: str) -> Rows:
@@ -222,8 +221,8 @@ def _passport(one: Evaluated, frame: pl.DataFrame, trait: str) -> Rows:
 @per_corpus
 def label_change(one: Evaluated) -> Rows:
     """How often labels differ between users of different trait values, in predictions and among people."""
-    for rater in one.one_trait_raters:
-        for trait, frame in one.with_one_trait(rater).items():
+    for rater, by_trait in one.told("trait").items():
+        for trait, frame in by_trait.items():
             changes = perspective.label_change(frame, one.task.people, trait, one.task.question)
             mine, people = changes.iter_rows(named=True)
             row = {"rater": rater, "trait": trait, "between": mine["between"], "people": people["between"]}
@@ -234,9 +233,8 @@ def label_change(one: Evaluated) -> Rows:
 @per_corpus
 def prompt_change(one: Evaluated) -> Rows:
     """How often a model's label changes when nothing but the value of the trait in the prompt does."""
-    for (rater, style), frame in one.predictions.items():
-        if style.startswith("values:"):
-            trait = style.removeprefix("values:")
+    for rater, by_trait in one.told("values").items():
+        for trait, frame in by_trait.items():
             row = perspective.label_change(frame, one.task.people, trait, one.task.question).row(0, named=True)
             shown = {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"]}
             yield {"rater": rater, "trait": trait, **shown, "values": frame["rater"].n_unique()}
@@ -245,13 +243,13 @@ def prompt_change(one: Evaluated) -> Rows:
 @per_corpus
 def ablation(one: Evaluated) -> Rows:
     """Scores of the vote over every combination of traits."""
-    for rater in one.one_trait_raters:
+    for rater, by_trait in one.told("trait").items():
         people = one.asked if one.asked is not None and ":" in rater else one.task.split()
         pairs = people.test.select("item", "rater")
         predicted = {
             # No prediction where the trait of the user is not known.
             trait: pairs.join(frame, on=["item", "rater"], how="left")
-            for trait, frame in one.with_one_trait(rater).items()
+            for trait, frame in by_trait.items()
         }
         ablated = perspective.ablation(predicted, people, seed=one.task.seed).drop("low", "high", "ties")
         for row in ablated.filter(pl.col("class") == one.task.label).drop("class").iter_rows(named=True):
