@@ -40,7 +40,7 @@ def emotion_prediction(analysis: Appraised) -> Data:
     rows: list[dict[str, Any]] = []
     for emotion, target in _seen(analysis).items():
         row: dict[str, Any] = {"emotion": emotion, "posts": int(target.sum())}
-        if _enough(target):
+        if np.bincount(target, minlength=2).min() >= LEAST:
             row |= _scores(analysis, target)
         else:
             row["reason"] = f"seen in {target.sum()} of {len(target)} posts; {LEAST} with and without it are needed"
@@ -55,10 +55,11 @@ def emotion_weights(analysis: Appraised) -> Data:
     """The weights of standardised appraisals (blank as 0) for every emotion, with intervals, and p after Holm."""
     from sklearn.preprocessing import StandardScaler
 
-    seen = there({emotion: target for emotion, target in _seen(analysis).items() if _enough(target)} or None)
+    seen, rows = there(_seen(analysis) or None), list[dict[str, Any]]()
     scaled = StandardScaler().fit_transform(np.nan_to_num(analysis.gold))
-    rows: list[dict[str, Any]] = []
     for emotion, target in seen.items():
+        if np.bincount(target, minlength=2).min() < LEAST:
+            continue
 
         def weights(counts: Floats, target: Ints = target) -> Floats:
             return fitted_weights(scaled, target, counts)[:, :-1]
@@ -68,7 +69,7 @@ def emotion_weights(analysis: Appraised) -> Data:
             weight, low, high = (fitted[f"{question}{end}"] for end in ("", "_low", "_high"))
             row = {"emotion": emotion, "appraisal": title, "estimate": weight, "low": low, "high": high}
             rows.append({**row, "p": None if weight is None else p_value(weight, low, high, 0.0)})
-    for row, p in zip(rows, adjusted([row["p"] for row in rows], "holm"), strict=True):
+    for row, p in zip(there(rows or None), adjusted([row["p"] for row in rows], "holm"), strict=True):
         row["p_adjusted"] = p
     clear = [row for row in rows if row["low"] is not None and not row["low"] <= 0 <= row["high"]]
     corrected = [row for row in rows if (row["p_adjusted"] or 1.0) < 0.05]
@@ -99,10 +100,6 @@ def _seen(analysis: Appraised) -> dict[str, Ints]:
         return {}
     table = pl.DataFrame({"item": analysis.posts}).join(items, on="item", how="left", maintain_order="left")
     return {name: (table[f"emotion_{name}"].fill_null(0) > 0).to_numpy().astype(np.int64) for name in EMOTIONS}
-
-
-def _enough(target: Ints) -> bool:
-    return min(int(target.sum()), len(target) - int(target.sum())) >= LEAST
 
 
 def _scores(analysis: Appraised, target: Ints) -> dict[str, float | None]:

@@ -28,8 +28,7 @@ BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 
 def for_whom(analysis: Perspectives) -> Data:
     """One line per rater, with the users whom it does not serve."""
-    frame = per_rater(lambda one, cell: [_line(one, cell)])(analysis)
-    return Data(frame, {"scored_by": analysis.scored_by})
+    return Data(_lines(analysis), {"scored_by": analysis.scored_by})
 
 
 def ranking(analysis: Perspectives) -> Data:
@@ -68,14 +67,14 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
 
     def pairs(one: Evaluated) -> Iterator[tuple[str, str, Evaluation, GridCell]]:
         for cell in one.done:
-            if blind := _blind(one, cell):
+            for blind in _blind(one, cell.rater, cell.extended) if cell.knows_users else ():
                 kind = "history" if cell.rater.endswith(": history") else "method"
                 yield kind, cell.name, one.evaluations[cell], blind
             plain = replace(cell, adaptation="none")
             if cell.adaptation not in (None, "none") and not cell.extended and plain in one.evaluations:
                 yield "adaptation", cell.name, one.evaluations[cell], plain
         for rater, by_trait in one.told("trait").items():
-            for blind in [c for c in one.done if c.rater == _blind_name(rater) and not (c.knows_users or c.extended)]:
+            for blind in _blind(one, rater):
                 for trait, frame in by_trait.items():
                     mine = frame.join(one.evaluations[blind].pairs, on=["item", "rater"], how="semi")
                     yield "trait", f"{rater}: {trait} alone", one.scored(mine, one.split(blind)), blind
@@ -140,7 +139,8 @@ def minority(one: Evaluated, cell: GridCell) -> Rows:
     return gap.drop_nulls("difference").to_dicts()
 
 
-def _line(one: Evaluated, cell: GridCell) -> dict[str, Any]:
+@per_rater
+def _lines(one: Evaluated, cell: GridCell) -> Rows:
     evaluation, label = one.evaluations[cell], one.task.label
     scored = evaluation.users.filter(pl.col("class") == label)["f1"].count()
     least = one.task.served_from(one.options.threshold)
@@ -150,23 +150,17 @@ def _line(one: Evaluated, cell: GridCell) -> dict[str, Any]:
     if cell == one.focus[0]:
         less = f"{'a closeness' if label == CLOSENESS else 'an F1'} below {least:g}"
         line |= {"few": few, "of": counted(scored, "user"), "less": less}
-    return line
+    yield line
 
 
-def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
-    """The same rater without knowledge of who answers, on the same texts."""
-    if not cell.knows_users:
-        return None
-    name = _blind_name(cell.rater)
-    same = [c for c in one.done if c.rater == name and c.extended == cell.extended and not c.knows_users]
-    return same[0] if same else None
-
-
-def _blind_name(rater: str) -> str:
-    """The same rater without users: the base prompt of a model, or the way to learn without them."""
+def _blind(one: Evaluated, rater: str, extended: bool | None = False) -> list[GridCell]:
+    """The same rater without users, on the same texts: the base prompt of a model, or the way to learn without them."""
     if rater not in PAIR_METHODS:
-        return f"{rater.rpartition(': ')[0]}: base"
-    return "baseline" if PAIR_METHODS[rater].torch else BLIND[rater]
+        name = f"{rater.rpartition(': ')[0]}: base"
+    else:
+        name = "baseline" if PAIR_METHODS[rater].torch else BLIND[rater]
+    blind = [cell for cell in one.done if cell.rater == name and not cell.knows_users]
+    return [cell for cell in blind if bool(cell.extended) == bool(extended)]
 
 
 def _short(cell: GridCell) -> str:

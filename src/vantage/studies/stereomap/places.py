@@ -34,10 +34,8 @@ def maps(analysis: Stereomap) -> list[Part | str]:
     theirs = placed.filter(source=PEOPLE)
     whose = "those of the people asked"
     if theirs.is_empty() and analysis.usual and analysis.reference:
-        known = human_clusters().values()
-        theirs = pl.DataFrame(
-            [{"group": one.title, "competence": one.competence, "warmth": one.warmth} for one in known]
-        )
+        means = human_clusters().values()
+        theirs = pl.DataFrame([{"group": c.title, "competence": c.competence, "warmth": c.warmth} for c in means])
         whose = "the means of people's clusters (Fiske et al. 2002)"
     elif not theirs.is_empty():
         theirs = theirs.select(*analysis.dimensions, group=pl.lit(None, dtype=pl.String))
