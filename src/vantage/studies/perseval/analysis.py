@@ -90,13 +90,13 @@ class Evaluated:
         """The split whose test set a cell judged."""
         return self.task.split() if cell.kind == "trained" or self.asked is None else self.asked
 
-    def told(self, what: Literal["trait", "values"]) -> dict[str, dict[str, pl.DataFrame]]:
+    def predicted_from(self, what: Literal["trait", "values"]) -> dict[str, dict[str, pl.DataFrame]]:
         """What is predicted for users from one trait, or for each of its values, by rater and trait."""
-        told: dict[str, dict[str, pl.DataFrame]] = {}
+        by_trait: dict[str, dict[str, pl.DataFrame]] = {}
         for (rater, style), frame in self.predictions.items():
             if style.startswith(f"{what}:"):
-                told.setdefault(rater, {})[style.removeprefix(f"{what}:")] = frame
-        return told
+                by_trait.setdefault(rater, {})[style.removeprefix(f"{what}:")] = frame
+        return by_trait
 
 
 @dataclass

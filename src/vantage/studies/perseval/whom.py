@@ -73,7 +73,7 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
             plain = replace(cell, adaptation="none")
             if cell.adaptation not in (None, "none") and not cell.extended and plain in one.evaluations:
                 yield "adaptation", cell.name, one.evaluations[cell], plain
-        for rater, by_trait in one.told("trait").items():
+        for rater, by_trait in one.predicted_from("trait").items():
             for blind in _blind(one, rater):
                 for trait, frame in by_trait.items():
                     mine = frame.join(one.evaluations[blind].pairs, on=["item", "rater"], how="semi")
@@ -202,7 +202,7 @@ def exaggerated(one: Evaluated, cell: GridCell) -> Rows:
 @per_corpus
 def swapped(one: Evaluated) -> Rows:
     """The same where every text was put with every value of a trait, so that nothing else differs."""
-    for rater, by_trait in one.told("values").items():
+    for rater, by_trait in one.predicted_from("values").items():
         for trait, frame in by_trait.items():
             yield from ({"rater": rater, **row} for row in _passport(one, frame, trait))
 
@@ -215,7 +215,7 @@ def _passport(one: Evaluated, frame: pl.DataFrame, trait: str) -> Rows:
 @per_corpus
 def label_change(one: Evaluated) -> Rows:
     """How often labels differ between users of different trait values, in predictions and among people."""
-    for rater, by_trait in one.told("trait").items():
+    for rater, by_trait in one.predicted_from("trait").items():
         for trait, frame in by_trait.items():
             changes = perspective.label_change(frame, one.task.people, trait, one.task.question)
             mine, people = changes.iter_rows(named=True)
@@ -227,7 +227,7 @@ def label_change(one: Evaluated) -> Rows:
 @per_corpus
 def prompt_change(one: Evaluated) -> Rows:
     """How often a model's label changes when nothing but the value of the trait in the prompt does."""
-    for rater, by_trait in one.told("values").items():
+    for rater, by_trait in one.predicted_from("values").items():
         for trait, frame in by_trait.items():
             row = perspective.label_change(frame, one.task.people, trait, one.task.question).row(0, named=True)
             shown = {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"]}
@@ -237,7 +237,7 @@ def prompt_change(one: Evaluated) -> Rows:
 @per_corpus
 def ablation(one: Evaluated) -> Rows:
     """Scores of the vote over every combination of traits."""
-    for rater, by_trait in one.told("trait").items():
+    for rater, by_trait in one.predicted_from("trait").items():
         people = one.asked if one.asked is not None and ":" in rater else one.task.split()
         pairs = people.test.select("item", "rater")
         predicted = {
