@@ -56,7 +56,7 @@ def run(
     """
     folder = None if out is None else Path(out)
     how = {"seed": seed, "settings": settings or {}, "carried": carried, "progress": progress, "folder": folder}
-    chosen, context = _prepared(study, data, models, options, how)
+    chosen, context = _prepared(study, data, models, options, **how)
     record = context.record
     if folder is None:
         return _finished(chosen, context)
@@ -109,7 +109,7 @@ def preview(
     """Counts the most that `vantage.studies.run` with these arguments asks; nothing is sent, trained or written."""
     forecast = Forecast(carried)
     how = {"seed": seed, "settings": settings or {}, "carried": carried, "forecast": forecast}
-    chosen, context = _prepared(study, data, models, options, how)
+    chosen, context = _prepared(study, data, models, options, **how)
     with nothing_sent(f"study '{chosen.name}' asks a model without context.rate, so its calls cannot be estimated"):
         try:
             chosen.collect(context)
@@ -128,11 +128,7 @@ def preview(
 
 
 def _prepared(
-    study: str | Study[Any],
-    data: str | Path | None,
-    models: Sequence[str],
-    options: Mapping[str, Any],
-    how: Mapping[str, Any],
+    study: str | Study[Any], data: str | Path | None, models: Sequence[str], options: Mapping[str, Any], **how: Any
 ) -> tuple[Study[Any], Context[Any]]:
     """The study and its context, after a check of data and options."""
     chosen = find(study) if isinstance(study, str) else study
@@ -161,8 +157,22 @@ def redraw(folder: str | Path) -> Report:
     """Draws the report of a study folder again from what is stored; of an interrupted run, the judgments so far."""
     folder = Path(folder)
     report = Report.read(folder)
-    if report.record.state != "complete":
-        report = _partial(folder, report.record)
+    record = report.record
+    if record.state != "complete":
+        result = Result([])
+        if is_corpus(folder / "corpus"):
+            corpus = Corpus.read(folder / "corpus")
+            record.describe(corpus)
+            result = overview(corpus, seed=record.seed)
+        record.missing = [
+            f"{rater}: {have:,} of {planned:,} planned judgments are there."
+            for rater, (have, planned) in record.unfinished.items()
+        ]
+        if calls := stored_calls(folder):
+            record.missing.append(f"{calls:,} finished calls are stored in {STORE} and will not be made again.")
+        lost = "The study's own tables and figures are missing; they are written once all of it is done."
+        record.missing.append(lost)
+        report = Report(record, result)
     report.write(folder)
     return report
 
@@ -183,23 +193,6 @@ def _finished(study: Study[Any], context: Context[Any]) -> Report:
     if context.folder is not None:
         corpus.write(context.folder / "corpus")
     return Report(context.record, result)
-
-
-def _partial(folder: Path, record: Record) -> Report:
-    """The judgments of an interrupted run."""
-    result = Result([])
-    if is_corpus(folder / "corpus"):
-        corpus = Corpus.read(folder / "corpus")
-        record.describe(corpus)
-        result = overview(corpus, seed=record.seed)
-    record.missing = [
-        f"{rater}: {have:,} of {planned:,} planned judgments are there."
-        for rater, (have, planned) in record.unfinished.items()
-    ]
-    if calls := stored_calls(folder):
-        record.missing.append(f"{calls:,} finished calls are stored in {STORE} and will not be made again.")
-    record.missing.append("The study's own tables and figures are missing; they are written once all of it is done.")
-    return Report(record, result)
 
 
 def _reason(error: BaseException) -> str:

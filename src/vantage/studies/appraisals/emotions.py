@@ -40,7 +40,7 @@ def emotion_prediction(analysis: Appraised) -> Data:
     rows: list[dict[str, Any]] = []
     for emotion, target in _seen(analysis).items():
         row: dict[str, Any] = {"emotion": emotion, "posts": int(target.sum())}
-        if _enough(target):
+        if np.bincount(target, minlength=2).min() >= LEAST:
             row |= _scores(analysis, target)
         else:
             row["reason"] = f"seen in {target.sum()} of {len(target)} posts; {LEAST} with and without it are needed"
@@ -53,11 +53,13 @@ def emotion_prediction(analysis: Appraised) -> Data:
 
 def emotion_weights(analysis: Appraised) -> Data:
     """The weights of standardised appraisals (blank as 0) for every emotion, with intervals, and p after Holm."""
-    seen = there({emotion: target for emotion, target in _seen(analysis).items() if _enough(target)} or None)
-    ratings = np.nan_to_num(analysis.gold)
-    scaled = _scaled(ratings, ratings)
-    rows: list[dict[str, Any]] = []
+    from sklearn.preprocessing import StandardScaler
+
+    seen, rows = there(_seen(analysis) or None), list[dict[str, Any]]()
+    scaled = StandardScaler().fit_transform(np.nan_to_num(analysis.gold))
     for emotion, target in seen.items():
+        if np.bincount(target, minlength=2).min() < LEAST:
+            continue
 
         def weights(counts: Floats, target: Ints = target) -> Floats:
             return fitted_weights(scaled, target, counts)[:, :-1]
@@ -67,7 +69,7 @@ def emotion_weights(analysis: Appraised) -> Data:
             weight, low, high = (fitted[f"{question}{end}"] for end in ("", "_low", "_high"))
             row = {"emotion": emotion, "appraisal": title, "estimate": weight, "low": low, "high": high}
             rows.append({**row, "p": None if weight is None else p_value(weight, low, high, 0.0)})
-    for row, p in zip(rows, adjusted([row["p"] for row in rows], "holm"), strict=True):
+    for row, p in zip(there(rows or None), adjusted([row["p"] for row in rows], "holm"), strict=True):
         row["p_adjusted"] = p
     clear = [row for row in rows if row["low"] is not None and not row["low"] <= 0 <= row["high"]]
     corrected = [row for row in rows if (row["p_adjusted"] or 1.0) < 0.05]
@@ -100,23 +102,19 @@ def _seen(analysis: Appraised) -> dict[str, Ints]:
     return {name: (table[f"emotion_{name}"].fill_null(0) > 0).to_numpy().astype(np.int64) for name in EMOTIONS}
 
 
-def _enough(target: Ints) -> bool:
-    return min(int(target.sum()), len(target) - int(target.sum())) >= LEAST
-
-
 def _scores(analysis: Appraised, target: Ints) -> dict[str, float | None]:
     """Scores of predictions for posts of other folds, and the p value of an AUC of 0.5 (Mann and Whitney 1947)."""
     from scipy.stats import mannwhitneyu
+    from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import balanced_accuracy_score, f1_score
-    from sklearn.model_selection import StratifiedKFold
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
-    ratings = np.nan_to_num(analysis.gold)
-    chance = np.zeros(len(target))
     folds = StratifiedKFold(analysis.options.folds, shuffle=True, random_state=analysis.seed)
-    for train, test in folds.split(ratings, target):
-        scaled = _scaled(ratings, ratings[train])
-        *weights, shift = fitted_weights(scaled[train], target[train], np.ones((1, len(train))))[0]
-        chance[test] = expit(scaled[test] @ weights + shift)
+    regression = LogisticRegression(class_weight="balanced", solver="newton-cholesky", tol=1e-8)
+    model, ratings = make_pipeline(StandardScaler(), regression), np.nan_to_num(analysis.gold)
+    chance = cross_val_predict(model, ratings, target, cv=folds, method="predict_proba")[:, 1]
     said, under = (chance >= 0.5).astype(np.int64), area(target, chance)
     return {
         **several_with_intervals(["auc"], len(target), lambda weight: under(weight)[:, None], analysis.how, [SHARES]),
@@ -127,21 +125,11 @@ def _scores(analysis: Appraised, target: Ints) -> dict[str, float | None]:
     }
 
 
-def _scaled(ratings: Floats, known: Floats) -> Floats:
-    """Ratings as standard scores of the known ones; questions that all of these answer alike are 0."""
-    spread = known.std(axis=0)
-    return np.asarray((ratings - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
-
-
 def fitted_weights(features: Floats, target: Ints, counts: Floats) -> Floats:
     """Weights and, last, the intercept of logistic regressions on many resamples at once, by Newton's method.
 
     Weights are held back (ridge, strength 1), and classes are balanced. Resamples of one class have none (NaN).
-
-    Args:
-        features: Posts × features.
-        target: Whether each post has the emotion.
-        counts: Resamples × posts: how often each post was drawn.
+    `features` are posts × features, `counts` resamples × posts.
     """
     present, absent = counts @ (target == 1), counts @ (target == 0)
     both = (present > 0) & (absent > 0)

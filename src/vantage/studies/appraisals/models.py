@@ -85,19 +85,18 @@ def models_unread(analysis: Appraised) -> pl.DataFrame:
     frame = there(pl.DataFrame(rows, infer_schema_length=None))
     frame = frame.with_columns(pl.when(enough).then("delta").alias("comparable"))
     known = _places(analysis, frame.drop_nulls("comparable")["rater"].to_list())
-    return frame.with_columns(
-        pl.col("rater").replace_strict({rater: row[name] for rater, row in known.items()}, default=None).alias(name)
-        for name in ("place", "tied")
-    )
+    return frame.join(known, on="rater", how="left", maintain_order="left")
 
 
-def _places(analysis: Appraised, raters: Sequence[str]) -> dict[str, dict[str, str]]:
+def _places(analysis: Appraised, raters: Sequence[str]) -> pl.DataFrame:
     """The order of models by their distance from people, on the posts that all of them were asked about."""
     runs = {rater: analysis.parsed(rater, 0.0) for rater in raters}
     shared = np.all([_asked(several) for several in runs.values()], axis=0)
     gold = analysis.gold[shared]
     each = [averaged([difference(run[shared], gold) for run in several]) for several in runs.values()]
-    return places(raters, lambda weight: np.column_stack([one(weight) for one in each]), int(shared.sum()))
+    known = places(raters, lambda weight: np.column_stack([one(weight) for one in each]), int(shared.sum()))
+    rows = [{"rater": rater, **row} for rater, row in known.items()]
+    return pl.DataFrame(rows, schema=dict.fromkeys(("rater", "place", "tied"), pl.String))
 
 
 def models_ratings(analysis: Appraised) -> pl.DataFrame:

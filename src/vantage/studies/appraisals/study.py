@@ -101,12 +101,6 @@ def reasons_to_judge(corpus: Corpus, instrument: Instrument, each: int, seed: in
 
     Of each post and question everyone who gave a reason is drawn, so that sources are compared on the same ones; of
     several runs or annotators one is drawn. `source` stays in the items and is no field of the instrument.
-
-    Args:
-        corpus: People's and models' judgments with reasons.
-        instrument: What was asked.
-        each: How many reasons of each source.
-        seed: Of the draw.
     """
     titles = {question.id: question.ask for question in instrument.questions}
     kinds = corpus.raters.select("rater", pl.col("kind").cast(pl.String))

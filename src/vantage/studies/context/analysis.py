@@ -16,7 +16,7 @@ from vantage.report.recipe import Analysis
 from vantage.studies.base import listed
 from vantage.studies.context.pipeline.ambiguity import SURFACE, by_surface, votes
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC, attached_steps
-from vantage.studies.context.pipeline.detection import LEAST, Judging, in_order
+from vantage.studies.context.pipeline.detection import LEAST, Judging
 from vantage.studies.context.pipeline.simulation import METHOD, Cost, Detected, Simulation, detected
 from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, labels_of, question_of
 from vantage.studies.execution import Context
@@ -119,9 +119,8 @@ class Statements(Analysis):
         items, reason = self.judging.flags(chosen, self.votes) if self.judged else ([], "too few votes")
         if not reason:
             return items
-        scored = chosen.table.drop_nulls("score")
-        places = [int(n) for tie in in_order(scored["score"]) for n in tie]
-        return scored["item"].gather(places[: round(self.judging.budget * len(chosen.table))]).to_list()
+        ranked = chosen.table.drop_nulls("score").sort("score", descending=True, maintain_order=True)
+        return ranked["item"].head(round(self.judging.budget * len(chosen.table))).to_list()
 
     def said(self, *kinds: str) -> pl.DataFrame:
         """Judgments by raters of some kinds, without simulated readers, alone and with any kind of context."""

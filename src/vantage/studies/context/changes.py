@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -40,23 +41,15 @@ def changes(analysis: ContextAnalysis) -> pl.DataFrame:
 def _of_parts(
     analysis: ContextAnalysis, rows_of: Callable[[Statements, pl.DataFrame], Iterator[dict[str, Any]]], *raters: str
 ) -> pl.DataFrame:
-    rows = [
-        {TASK: part.task.name, "kind": kind, **row}
-        for part in analysis.parts.values()
-        for kind, said in _both_ways(part, *raters)
-        for row in rows_of(part, said)
-    ]
-    return pl.DataFrame(there(rows or None), infer_schema_length=None)
-
-
-def _both_ways(part: Statements, *raters: str) -> Iterator[tuple[str, pl.DataFrame]]:
-    """By kind of context, the judgments of statements with it and without, the condition with it called `context`."""
-    said = part.said(*raters)
-    for control, kind in KINDS.items():
-        both = said.filter(pl.col("condition").is_in([STATIC, condition_of(control)]))
+    """Rows by task and kind of context, from judgments of statements with it (called `context`) and without."""
+    rows: list[dict[str, Any]] = []
+    for part, (control, kind) in product(analysis.parts.values(), KINDS.items()):
+        both = part.said(*raters).filter(pl.col("condition").is_in([STATIC, condition_of(control)]))
         both = both.filter(pl.col("condition").n_unique().over("item") == 2)
         if len(both):
-            yield kind, both.with_columns(pl.col("condition").replace(condition_of(control), CONTEXT))
+            both = both.with_columns(pl.col("condition").replace(condition_of(control), CONTEXT))
+            rows += [{TASK: part.task.name, "kind": kind, **row} for row in rows_of(part, both)]
+    return pl.DataFrame(there(rows or None), infer_schema_length=None)
 
 
 def _changed(part: Statements, said: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -112,13 +105,9 @@ def _moved(part: Statements, said: pl.DataFrame) -> Iterator[dict[str, Any]]:
     if together["rater"].n_unique() > 1:
         yield {"who": PEOPLE, **_shares(together), **_modelled(together)}
     for (rater,), one in wide.group_by("rater", maintain_order=True):
-        gains = one.group_by("item", maintain_order=True).agg(gain=_is_right(CONTEXT).mean() - _is_right(STATIC).mean())
-        row = paired("change", gains["gain"].to_numpy())
+        shares = one.group_by("item", maintain_order=True).agg((pl.col(BOTH) == "right").mean())
+        row = paired("change", (shares[CONTEXT] - shares[STATIC]).to_numpy())
         yield {"who": rater, **_shares(one), **row, "p": None, "together": None}
-
-
-def _is_right(condition: str) -> pl.Expr:
-    return (pl.col(condition) == "right").cast(pl.Float64)
 
 
 def _shares(wide: pl.DataFrame) -> dict[str, Any]:

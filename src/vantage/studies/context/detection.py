@@ -116,9 +116,7 @@ def by_personas(part: Statements) -> pl.DataFrame:
     context.
     """
     rows: list[dict[str, Any]] = []
-    both = (
-        part.votes.join(part.after.select("item", after="ambiguity"), on="item") if part.judged else part.votes.clear()
-    )
+    both = part.votes.join(part.after.select("item", after="ambiguity"), on="item")
     for one in part.methods:
         readers, rng = one.readers, np.random.default_rng(part.seed)
         known = one.table.select("item", rho_all="score")
@@ -129,11 +127,8 @@ def by_personas(part: Statements) -> pl.DataFrame:
                 some = [readers[n] for n in rng.permutation(len(readers))[:count]]
                 chosen = part.detected(one.method, some, Cost())
                 table = chosen.table.select("item", "score").join(known, on="item")
-                row = {
-                    "method": one.method,
-                    "personas": count,
-                    **{name: _rank(table, name) for name in ("rho_all", "rho")},
-                }
+                row: dict[str, Any] = {"method": one.method, "personas": count}
+                row |= {name: _rank(table, name) for name in ("rho_all", "rho")}
                 if len(both) >= LEAST:
                     flagged = pl.col("item").is_in(part.judging.flags(chosen, both)[0])
                     unclear = pl.when(flagged).then("after").otherwise("ambiguity").mean()

@@ -76,13 +76,12 @@ def read_task(data: Path, task: Task) -> Corpus:
     whole, question = _read(data, task), question_of(task)
     items = whole.items.filter(pl.col("text").str.strip_chars().str.len_chars() > 0).drop_nulls(LABEL)
     items = items.filter(pl.Series([key(text) for text in items["text"]], dtype=pl.String).is_first_distinct())
-    people = whole.raters.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"]))
-    kept = whole.judgments.filter(pl.col("question") == question.id)
-    kept = kept.join(items, on="item", how="semi").join(people, on="rater", how="semi")
+    people = whole.people()
+    kept = people.judgments.filter(question=question.id).join(items, on="item", how="semi")
     named = pl.format(f"{task.name}-{{}}", "item").alias("item")
     return Corpus(
         items=items.select(named, "text", pl.lit(task.name).alias(TASK), LABEL, pl.col("^conversation$")),
-        raters=people.join(kept, on="rater", how="semi"),
+        raters=people.raters.join(kept, on="rater", how="semi"),
         judgments=kept.with_columns(named),
         instruments=Instrument.load(task.instrument),
         about=About(name="context", title="Statements with and without context", notes=whole.about.notes),

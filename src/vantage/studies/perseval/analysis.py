@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from importlib.resources import files
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import polars as pl
 
@@ -77,13 +77,6 @@ class Evaluated:
         """The F1 of a cell at a level, of the class that is looked at."""
         return self.evaluations[cell].f1(level, self.task.label)  # type: ignore[arg-type]
 
-    def as_printed(self, cell: GridCell) -> Evaluation:
-        """The scores of a cell by the rule of the paper's library for classes that are absent and answers unread."""
-        known = self.evaluations[cell]
-        missing: Missing = "class" if known.pairs["predicted"].null_count() else "wrong"
-        how: dict[str, Any] = {"traits": known.traits, "undefined": "reference", "missing": missing, "resamples": 0}
-        return evaluate(self.on_shared(cell), self.shared, **how)
-
     def common(self, cell: GridCell) -> Evaluation:
         """The scores of a cell on the texts that every rater judged."""
         return self.evaluations[cell] if self.asked is None else self.scored(self.on_shared(cell), self.shared)
@@ -97,18 +90,13 @@ class Evaluated:
         """The split whose test set a cell judged."""
         return self.task.split() if cell.kind == "trained" or self.asked is None else self.asked
 
-    def with_one_trait(self, rater: str) -> dict[str, pl.DataFrame]:
-        """What a rater predicts when it knows one trait, by trait."""
-        return {
-            style.removeprefix("trait:"): frame
-            for (model, style), frame in self.predictions.items()
-            if model == rater and style.startswith("trait:")
-        }
-
-    @property
-    def one_trait_raters(self) -> list[str]:
-        """The raters that were told one trait at a time."""
-        return list(dict.fromkeys(model for model, style in self.predictions if style.startswith("trait:")))
+    def predicted_from(self, what: Literal["trait", "values"]) -> dict[str, dict[str, pl.DataFrame]]:
+        """What is predicted for users from one trait, or for each of its values, by rater and trait."""
+        by_trait: dict[str, dict[str, pl.DataFrame]] = {}
+        for (rater, style), frame in self.predictions.items():
+            if style.startswith(f"{what}:"):
+                by_trait.setdefault(rater, {})[style.removeprefix(f"{what}:")] = frame
+        return by_trait
 
 
 @dataclass
@@ -252,7 +240,7 @@ def scores(analysis: Perspectives) -> Data:
 def trait_scores(analysis: Perspectives) -> pl.DataFrame:
     """The cells of one corpus by trait: F1 of each value, averaged over the values."""
     (one,) = analysis.evaluated
-    there(one.task.tested_traits or None)
+    there([trait for scored in one.evaluations.values() for trait in scored.traits] or None)
     return stacked(
         {**cell.row(), **{trait: scored.f1("trait", one.task.label, trait) for trait in scored.traits}}
         for cell, scored in one.evaluations.items()
@@ -274,12 +262,17 @@ def beside_the_paper(one: Evaluated) -> Rows:
     named_alike = task.name != "hs-brexit" or one.options.groups == "hub"
     same = task.drawn["method"] != "balanced" and task.seed == 42 and named_alike
     for row in printed.filter(pl.col("corpus") == task.name, pl.lit(same)).iter_rows(named=True):
-        cell = _counterpart(one, row)
-        reference = None if cell is None else one.as_printed(cell)
+        cell, reference = _counterpart(one, row), None
+        if cell is not None:
+            # The paper's library has another rule for classes that are absent and answers unread.
+            known = one.evaluations[cell]
+            missing: Missing = "class" if known.pairs["predicted"].null_count() else "wrong"
+            how: dict[str, Any] = {"traits": known.traits, "undefined": "reference", "missing": missing}
+            reference = evaluate(one.on_shared(cell), one.shared, resamples=0, **how)
         here = {f"here_{level}": reference and reference.f1(level, task.label) for level in LEVELS}
         rest = {"here": cell and cell.rater, "annotations": len(reference.pairs) if reference else None}
-        known = [row["users"], row["adaptation"], TEXTS.get(row["extended"], "–")]
-        yield {**row, "variant": ", ".join(part for part in known if part != "–") or "any", **here, **rest}
+        variant = [row["users"], row["adaptation"], TEXTS.get(row["extended"], "–")]
+        yield {**row, "variant": ", ".join(part for part in variant if part != "–") or "any", **here, **rest}
 
 
 def _row(one: Evaluated, cell: GridCell) -> dict[str, Any]:

@@ -75,12 +75,6 @@ class CorpusTask:
         return self.people.traits
 
     @property
-    def tested_traits(self) -> list[str]:
-        """The traits in which the test users differ."""
-        users = self.people.raters.join(self.split().test, on="rater", how="semi")
-        return [trait for trait in self.traits if users[trait].drop_nulls().n_unique() > 1]
-
-    @property
     def label(self) -> str:
         """What is scored: F1 of the positive class of two, closeness on an ordered scale, else macro F1."""
         return headline(self.people.question(self.question))

@@ -29,6 +29,7 @@ from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.studies.base import listed
 from vantage.studies.execution import NO_ENCODER, Context, advancing
 from vantage.studies.perseval import analysis, whom
+from vantage.studies.perseval.analysis import PAIR
 from vantage.studies.perseval.cells import GridCell, check, planned
 from vantage.studies.perseval.sources import CorpusTask, Predictions, added, by_rater, read, tasks
 from vantage.studies.recipes import recipe_study
@@ -123,9 +124,6 @@ def _one_by_one(task: CorpusTask, context: Context[Any], kept: Predictions) -> N
         if context.trains(f"{task.name}: {ONE_TRAIT} ({trait} alone)", f"{len(split.train):,} judgments"):
             rater = fit(split, kind=ONE_TRAIT, traits=[trait], seed=context.seed)
             kept[ONE_TRAIT, f"trait:{trait}"] = rater.judge()
-
-
-PAIR: Final = ["item", "rater"]
 
 
 def sampled(task: CorpusTask, options: Any) -> Split:

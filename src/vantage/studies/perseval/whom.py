@@ -28,8 +28,7 @@ BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 
 def for_whom(analysis: Perspectives) -> Data:
     """One line per rater, with the users whom it does not serve."""
-    frame = per_rater(lambda one, cell: [_line(one, cell)])(analysis)
-    return Data(frame, {"scored_by": analysis.scored_by})
+    return Data(_lines(analysis), {"scored_by": analysis.scored_by})
 
 
 def ranking(analysis: Perspectives) -> Data:
@@ -68,15 +67,15 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
 
     def pairs(one: Evaluated) -> Iterator[tuple[str, str, Evaluation, GridCell]]:
         for cell in one.done:
-            if blind := _blind(one, cell):
+            for blind in _blind(one, cell.rater, cell.extended) if cell.knows_users else ():
                 kind = "history" if cell.rater.endswith(": history") else "method"
                 yield kind, cell.name, one.evaluations[cell], blind
             plain = replace(cell, adaptation="none")
             if cell.adaptation not in (None, "none") and not cell.extended and plain in one.evaluations:
                 yield "adaptation", cell.name, one.evaluations[cell], plain
-        for rater in one.one_trait_raters:
-            for blind in [c for c in one.done if c.rater == _blind_name(rater) and not (c.knows_users or c.extended)]:
-                for trait, frame in one.with_one_trait(rater).items():
+        for rater, by_trait in one.predicted_from("trait").items():
+            for blind in _blind(one, rater):
+                for trait, frame in by_trait.items():
                     mine = frame.join(one.evaluations[blind].pairs, on=["item", "rater"], how="semi")
                     yield "trait", f"{rater}: {trait} alone", one.scored(mine, one.split(blind)), blind
 
@@ -140,7 +139,8 @@ def minority(one: Evaluated, cell: GridCell) -> Rows:
     return gap.drop_nulls("difference").to_dicts()
 
 
-def _line(one: Evaluated, cell: GridCell) -> dict[str, Any]:
+@per_rater
+def _lines(one: Evaluated, cell: GridCell) -> Rows:
     evaluation, label = one.evaluations[cell], one.task.label
     scored = evaluation.users.filter(pl.col("class") == label)["f1"].count()
     least = one.task.served_from(one.options.threshold)
@@ -150,23 +150,17 @@ def _line(one: Evaluated, cell: GridCell) -> dict[str, Any]:
     if cell == one.focus[0]:
         less = f"{'a closeness' if label == CLOSENESS else 'an F1'} below {least:g}"
         line |= {"few": few, "of": counted(scored, "user"), "less": less}
-    return line
+    yield line
 
 
-def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
-    """The same rater without knowledge of who answers, on the same texts."""
-    if not cell.knows_users:
-        return None
-    name = _blind_name(cell.rater)
-    same = [c for c in one.done if c.rater == name and c.extended == cell.extended and not c.knows_users]
-    return same[0] if same else None
-
-
-def _blind_name(rater: str) -> str:
-    """The same rater without users: the base prompt of a model, or the way to learn without them."""
+def _blind(one: Evaluated, rater: str, extended: bool | None = False) -> list[GridCell]:
+    """The same rater without users, on the same texts: the base prompt of a model, or the way to learn without them."""
     if rater not in PAIR_METHODS:
-        return f"{rater.rpartition(': ')[0]}: base"
-    return "baseline" if PAIR_METHODS[rater].torch else BLIND[rater]
+        name = f"{rater.rpartition(': ')[0]}: base"
+    else:
+        name = "baseline" if PAIR_METHODS[rater].torch else BLIND[rater]
+    blind = [cell for cell in one.done if cell.rater == name and not cell.knows_users]
+    return [cell for cell in blind if bool(cell.extended) == bool(extended)]
 
 
 def _short(cell: GridCell) -> str:
@@ -208,10 +202,9 @@ def exaggerated(one: Evaluated, cell: GridCell) -> Rows:
 @per_corpus
 def swapped(one: Evaluated) -> Rows:
     """The same where every text was put with every value of a trait, so that nothing else differs."""
-    for (rater, style), frame in one.predictions.items():
-        if style.startswith("values:"):
-            for row in _passport(one, frame, style.removeprefix("values:")):
-                yield {"rater": rater, **row}
+    for rater, by_trait in one.predicted_from("values").items():
+        for trait, frame in by_trait.items():
+            yield from ({"rater": rater, **row} for row in _passport(one, frame, trait))
 
 
 def _passport(one: Evaluated, frame: pl.DataFrame, trait: str) -> Rows:
@@ -222,8 +215,8 @@ def _passport(one: Evaluated, frame: pl.DataFrame, trait: str) -> Rows:
 @per_corpus
 def label_change(one: Evaluated) -> Rows:
     """How often labels differ between users of different trait values, in predictions and among people."""
-    for rater in one.one_trait_raters:
-        for trait, frame in one.with_one_trait(rater).items():
+    for rater, by_trait in one.predicted_from("trait").items():
+        for trait, frame in by_trait.items():
             changes = perspective.label_change(frame, one.task.people, trait, one.task.question)
             mine, people = changes.iter_rows(named=True)
             row = {"rater": rater, "trait": trait, "between": mine["between"], "people": people["between"]}
@@ -234,9 +227,8 @@ def label_change(one: Evaluated) -> Rows:
 @per_corpus
 def prompt_change(one: Evaluated) -> Rows:
     """How often a model's label changes when nothing but the value of the trait in the prompt does."""
-    for (rater, style), frame in one.predictions.items():
-        if style.startswith("values:"):
-            trait = style.removeprefix("values:")
+    for rater, by_trait in one.predicted_from("values").items():
+        for trait, frame in by_trait.items():
             row = perspective.label_change(frame, one.task.people, trait, one.task.question).row(0, named=True)
             shown = {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"]}
             yield {"rater": rater, "trait": trait, **shown, "values": frame["rater"].n_unique()}
@@ -245,13 +237,13 @@ def prompt_change(one: Evaluated) -> Rows:
 @per_corpus
 def ablation(one: Evaluated) -> Rows:
     """Scores of the vote over every combination of traits."""
-    for rater in one.one_trait_raters:
+    for rater, by_trait in one.predicted_from("trait").items():
         people = one.asked if one.asked is not None and ":" in rater else one.task.split()
         pairs = people.test.select("item", "rater")
         predicted = {
             # No prediction where the trait of the user is not known.
             trait: pairs.join(frame, on=["item", "rater"], how="left")
-            for trait, frame in one.with_one_trait(rater).items()
+            for trait, frame in by_trait.items()
         }
         ablated = perspective.ablation(predicted, people, seed=one.task.seed).drop("low", "high", "ties")
         for row in ablated.filter(pl.col("class") == one.task.label).drop("class").iter_rows(named=True):

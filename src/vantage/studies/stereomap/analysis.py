@@ -81,11 +81,9 @@ class PlacedGroups:
         known = each[:, np.isfinite(each).any(axis=0)]
         # Groups that some runs did not place enter with their deviation from their own mean.
         away = np.nanmean(known - np.nanmean(known, axis=1, keepdims=True), axis=0) if known.size else np.zeros(0)
-        error = float(away.std(ddof=1) / np.sqrt(len(away))) if len(away) > 1 else 0.0
-        if error < 1e-12:
+        if len(away) < 2 or away.std(ddof=1) < 1e-12:
             return None, None
-        reach = float(stats.t.ppf(0.975, len(away) - 1)) * error
-        return estimate - reach, estimate + reach
+        return measures.student_interval(estimate + away - away.mean())
 
     def ellipse(self, group: int, pair: Sequence[int]) -> tuple[float, float, float] | None:
         """The 95 % region of a group's two means (Hotelling 1931): width, height, and the angle of the width."""
@@ -111,16 +109,7 @@ def place(
     resamples: int = 200,
     seed: int = 0,
 ) -> list[PlacedGroups]:
-    """The sources of judgments under one condition: people (one rater), every model and, of several, all of them.
-
-    Args:
-        judgments: The ratings of groups.
-        instrument: What was asked.
-        axes: The scores of the map.
-        k: The number of clusters.
-        resamples: How often runs are resampled.
-        seed: Random seed.
-    """
+    """The sources of judgments under one condition: people (one rater), every model and, of several, all of them."""
     rated = judgments.filter(pl.col("question").is_in([question.id for question in instrument.questions]))
     scores = measures.composites(measures.expected_values(rated), instrument)
     raters = scores["rater"].unique().sort().to_list()

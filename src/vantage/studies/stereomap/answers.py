@@ -132,13 +132,13 @@ def keyword_overlap(analysis: Stereomap) -> pl.DataFrame:
 
 def phrases_by_cluster(analysis: Stereomap) -> Data:
     """Key phrases of the reasons about the groups of each cluster."""
-    placed = _reasons(analysis).join(analysis.clusters, on=["rater", "item"], how="inner")
+    placed = analysis.reasons.join(analysis.clusters, on=["rater", "item"], how="inner")
     return _phrases(analysis, placed, ["rater", "cluster"])
 
 
 def phrases_by_question(analysis: Stereomap) -> Data:
     """Key phrases of the reasons that were given with each question or list of keywords."""
-    return _phrases(analysis, _reasons(analysis), ["rater", "about"])
+    return _phrases(analysis, analysis.reasons, ["rater", "about"])
 
 
 def reason_examples(analysis: Stereomap) -> pl.DataFrame:
@@ -166,21 +166,14 @@ def _traits(analysis: Stereomap) -> pl.DataFrame:
     return traits.join(analysis.clusters, on=["rater", "item"], how="inner")
 
 
-def _reasons(analysis: Stereomap) -> pl.DataFrame:
-    return analysis.reasons.filter(pl.col("condition") == "")
-
-
 def _phrases(analysis: Stereomap, texts: pl.DataFrame, of: list[str]) -> Data:
-    there(texts)
-    if not (encoder := analysis.options.encoder):
-        counted = measures.class_phrases(texts, of=of, names=analysis.names)
-        return Data(_listed(counted, of), {"phrases_by": "class-based TF-IDF"})
-    from vantage.raters.encoders import load_encoder
+    """One row for each of what is told apart, with its phrases, the weightiest first; of the prompt as it is."""
+    texts, encoder = there(texts.filter(condition="")), analysis.options.encoder
+    if encoder:
+        from vantage.raters.encoders import load_encoder
 
-    phrases = measures.similar_phrases(texts, load_encoder(encoder), of=of, names=analysis.names)
-    return Data(_listed(phrases, of), {"phrases_by": f"likeness to the reasons ({encoder})"})
-
-
-def _listed(phrases: pl.DataFrame, of: list[str]) -> pl.DataFrame:
-    """One row for each of what is told apart, with its phrases, the weightiest first."""
-    return phrases.group_by(of, maintain_order=True).agg(pl.col("phrase").str.join(", ").alias("phrases"))
+        phrases = measures.similar_phrases(texts, load_encoder(encoder), of=of, names=analysis.names)
+    else:
+        phrases = measures.class_phrases(texts, of=of, names=analysis.names)
+    listed = phrases.group_by(of, maintain_order=True).agg(pl.col("phrase").str.join(", ").alias("phrases"))
+    return Data(listed, {"phrases_by": f"likeness to the reasons ({encoder})" if encoder else "class-based TF-IDF"})

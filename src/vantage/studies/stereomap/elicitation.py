@@ -167,16 +167,12 @@ VARIANTS: Final = {
     "bare": (False, False),
 }
 """Variants of the prompt: whether keywords and reasons come first, and whether there are instructions."""
-_BLOCK: Final = {
-    "overall": "overall",
-    **dict.fromkeys(
-        ("job-prestige", "economic-success", "education", "special-treatment", "power", "resources"), "structure"
-    ),
-    **dict.fromkeys(
-        ("help", "protect", "fight", "attack", "cooperate", "associate", "exclude", "demean"), "behaviours"
-    ),
+_BLOCKS: Final = {
+    "structure": ("job-prestige", "economic-success", "education", "special-treatment", "power", "resources"),
+    "behaviours": ("help", "protect", "fight", "attack", "cooperate", "associate", "exclude", "demean"),
+    "overall": ("overall",),
 }
-"""The blocks of questions that are not about traits or, as their ids say, feelings."""
+"""The questions that are not about traits or, as their ids say, feelings."""
 _WORDS: Final = ("role", "instructions", *KEYWORD_BLOCKS, "form")
 
 
@@ -197,8 +193,8 @@ def blocks(instrument: Instrument) -> dict[str, list[str]]:
     """The questions of an instrument by block."""
     questions: dict[str, list[str]] = {"traits": [], "structure": [], "emotions": [], "behaviours": [], "overall": []}
     for question in instrument.questions:
-        feeling = question.id.startswith("feel-")
-        questions["emotions" if feeling else _BLOCK.get(question.id, "traits")].append(question.id)
+        other = "emotions" if question.id.startswith("feel-") else "traits"
+        questions[next((name for name, ids in _BLOCKS.items() if question.id in ids), other)].append(question.id)
     return {name: ids for name, ids in questions.items() if ids}
 
 
@@ -300,12 +296,10 @@ def keywords_of(corpus: Corpus) -> pl.DataFrame:
         for row in lists.select("item", "question", "rater", "condition", "sample", "reply").iter_rows(named=True):
             reply, about = row.pop("reply"), row.pop("question").removesuffix("-keywords")
             for place, keyword in enumerate(read_keywords(reply).keywords, 1):
-                row_of = {"about": about, "place": place, "keyword": keyword.word, "reason": keyword.reason}
-                rows.append({**row, **row_of})
-    texts = ("item", "rater", "condition", "about", "keyword", "reason")
-    schema = {**dict.fromkeys(texts, pl.String), "sample": pl.Int64, "place": pl.Int64}
-    order = ["item", "rater", "condition", "sample", "about", "place", "keyword", "reason"]
-    return pl.DataFrame(rows, schema=schema).select(order)
+                said = {"keyword": keyword.word, "reason": keyword.reason}
+                rows.append({**row, "about": about, "place": place, **said})
+    names = ("item", "rater", "condition", "sample", "about", "place", "keyword", "reason")
+    return pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.String), "sample": pl.Int64, "place": pl.Int64})
 
 
 QUALITY: Final = "response-quality"

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from vantage import measures
-from vantage.measures import Column, Floats
+from vantage.measures import Column
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.texts.clusters import described, initials, overlaps
 from vantage.report.engine import Data, there
@@ -34,10 +34,8 @@ def maps(analysis: Stereomap) -> list[Part | str]:
     theirs = placed.filter(source=PEOPLE)
     whose = "those of the people asked"
     if theirs.is_empty() and analysis.usual and analysis.reference:
-        known = human_clusters().values()
-        theirs = pl.DataFrame(
-            [{"group": one.title, "competence": one.competence, "warmth": one.warmth} for one in known]
-        )
+        means = human_clusters().values()
+        theirs = pl.DataFrame([{"group": c.title, "competence": c.competence, "warmth": c.warmth} for c in means])
         whose = "the means of people's clusters (Fiske et al. 2002)"
     elif not theirs.is_empty():
         theirs = theirs.select(*analysis.dimensions, group=pl.lit(None, dtype=pl.String))
@@ -196,24 +194,16 @@ def _differing(source: PlacedGroups, people: PlacedGroups, score: str) -> dict[s
     places = [(source.items.index(item), n) for n, item in enumerate(people.items) if item in source.items]
     axis = source.axes.index(score)
     mine, theirs = source.points[[n for n, _ in places], axis], people.cube[[n for _, n in places], axis]
-    over_groups = measures.Spread.without(_without_each(mine - np.nanmean(theirs, axis=1)))
+    apart = mine - np.nanmean(theirs, axis=1)
+    over_groups = measures.Spread.without((apart.sum() - apart) / max(len(apart) - 1, 1))
     # Someone who alone judged a group cannot be left out of it.
-    without = [np.nanmean(mine - _others(theirs, n)) for n in range(theirs.shape[1])]
+    others = [measures.mean_over_runs(np.delete(theirs, n, axis=1)[:, None])[:, 0] for n in range(theirs.shape[1])]
+    without = [np.nanmean(mine - mean) for mean in others]
     whole = over_groups.plus(measures.Spread.without_raters(np.array(without))) if over_groups else None
     if whole is None or whole.variance <= 0:
         return {}
-    gap = measures.Contrast(float((mine - np.nanmean(theirs, axis=1)).mean()), whole.variance**0.5, whole.freedom)
+    gap = measures.Contrast(float(apart.mean()), whole.variance**0.5, whole.freedom)
     return {name: end for name, end in gap.stated(0.95, "difference").items() if name != "difference"}
-
-
-def _without_each(values: Floats) -> Floats:
-    return np.asarray((values.sum() - values) / max(len(values) - 1, 1))
-
-
-def _others(scores: Floats, person: int) -> Floats:
-    rest = np.delete(scores, person, axis=1)
-    known = np.asarray(np.isfinite(rest).any(axis=1))
-    return np.where(known, np.nanmean(np.where(known[:, None], rest, 0.0), axis=1), np.nan)
 
 
 def people(analysis: Stereomap) -> pl.DataFrame:

@@ -31,14 +31,13 @@ def correlation_pairs(known: Sequence[str], axes: Sequence[str] = USUAL) -> list
     return [pair for pair in pairs if set(pair) <= set(known)]
 
 
-def correlations(analysis: Stereomap) -> Data | None:
+def correlations(analysis: Stereomap) -> Data:
     """Spearman correlations over groups, corrected over the pairs of a source, beside those of people.
 
     `human` is the printed value of Cuddy et al. (2007); where its sign is `doubtful`, there is no `difference`.
     """
     frames = [_correlated(source, analysis.seed) for source in analysis.sources]
-    if not frames or (ours := pl.concat(frames, how="vertical_relaxed")).is_empty():
-        return None
+    ours = there(pl.concat(there(frames or None), how="vertical_relaxed"))
     joined = ours.join(human_correlations(), on=["first", "second"], how="left", maintain_order="left")
     apart = pl.when(~pl.col("doubtful")).then(pl.col("estimate") - pl.col("printed"))
     star = pl.when(pl.col("p_adjusted") < 0.05).then(pl.lit("*")).otherwise(pl.lit(""))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -14,16 +14,14 @@ from numpy.typing import NDArray
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import chdtrc, expit, log_softmax
 
-from vantage.measures.intervals import CORRELATIONS
+from vantage.measures import CORRELATIONS, Floats, Resampling
 from vantage.measures.relations.correlations import coefficient
-from vantage.measures.resampling import Resampling
 from vantage.report.engine import Analysis, there
 from vantage.report.parts import Figure
 from vantage.scales import show_code
 from vantage.studies.wcsent.people import judged_questions, rulers
 from vantage.studies.wcsent.predictions import QUESTIONS
 
-Floats: TypeAlias = NDArray[np.float64]
 NODES: Final = (15, 15)
 """Points of quadrature for the places of items, and for their chances to express nothing."""
 DRAWS: Final = 400
@@ -136,76 +134,62 @@ def latent_relations(analysis: Analysis) -> pl.DataFrame:
     Variances and covariances of items are means of products of *different* annotators' ratings of an item, in which
     errors cancel. Intervals are over items and annotators.
     """
-    judged = analysis.people.judgments.drop_nulls("value").select("item", "question", "rater", "value")
-    codes = judged.with_columns(
-        row=pl.col("item").rank("dense").cast(pl.Int64) - 1, who=pl.col("rater").rank("dense").cast(pl.Int64) - 1
-    )
-    items, rows = codes["row"].n_unique(), []
-    of = {question: codes.filter(question=question) for question in QUESTIONS}
-    for first, second in combinations([question for question in QUESTIONS if len(of[question])], 2):
-        pairs = [(of[first], of[second]), (of[first], of[first]), (of[second], of[second])]
-        products = [_Products(one, other, items) for one, other in pairs]
-        asked = pl.concat([of[first]["who"], of[second]["who"]]).unique().to_list()
-        row = {"first": first, "second": second, **_with_interval(products, asked, items, analysis.seed)}
-        both = products[0].means()
-        plain = coefficient(both[:, 0], both[:, 1], "pearson") if len(both) > 1 else None
-        rows.append({**row, "plain": plain, "items": len(both), "raters": len(asked)})
+    judged = analysis.people.judgments.drop_nulls("value")
+    wide = judged.pivot("question", index=["item", "rater"], values="value", aggregate_function="mean")
+    asked = [question for question in QUESTIONS if question in wide.columns]
+    item, rater = (wide[name].rank("dense").cast(pl.Int64).to_numpy() - 1 for name in ("item", "rater"))
+    values = np.full((wide["item"].n_unique(), wide["rater"].n_unique(), len(asked)), np.nan)
+    values[item, rater] = wide.select(asked).to_numpy()
+    rows = [
+        {"first": asked[one], "second": asked[two], **_related(values[:, :, [one, two]], analysis.seed)}
+        for one, two in combinations(range(len(asked)), 2)
+    ]
     return there(pl.DataFrame(rows, infer_schema_length=None))
 
 
-def _with_interval(products: list[_Products], asked: list[int], items: int, seed: int) -> dict[str, Any]:
-    """The correlation with its interval over items and over those who were asked."""
+def _related(values: Floats, seed: int) -> dict[str, Any]:
+    """The correlation of two questions (items × annotators × 2) with its interval over items and annotators."""
+    values = values[:, ~np.isnan(values).all(axis=(0, 2))]
+    items, raters, _ = values.shape
+    # Leaving out the last annotator, who said nothing, leaves out nobody.
+    values = np.pad(values, ((0, 0), (0, 1), (0, 0)), constant_values=np.nan)
+    known, rated = (~np.isnan(values)).astype(np.float64), np.nan_to_num(values)
+    whole = [(side.sum(axis=1), np.einsum("irp,irq->ipq", side, side)) for side in (known, rated)]
 
-    def statistics(out: int | None = None) -> Callable[[Floats], Floats]:
-        sums = np.hstack([one.sums(out) for one in products])
-        return lambda weight: _correlated(weight @ sums)[:, None]
+    def sums(out: int = -1) -> Floats:
+        """Per item and pair of questions: whether two annotators answered, the mean product, and both means."""
+        of_one = (known[:, out], rated[:, out])
+        many, total = (sums - one for (sums, _), one in zip(whole, of_one, strict=True))
+        count, product = (
+            rest[:, :, None] * rest[:, None] - squares + one[:, :, None] * one[:, None]
+            for rest, (_, squares), one in zip((many, total), whole, of_one, strict=True)
+        )
+        mean = total / np.maximum(many, 1)
+        columns = (np.ones_like(count), product / np.maximum(count, 1), mean[:, :, None], mean[:, None])
+        return np.stack([(count > 0) * column for column in columns], axis=-1)
+
+    def statistics(out: int = -1) -> Callable[[Floats], Floats]:
+        each = sums(out)
+        return lambda weight: _correlated(np.tensordot(weight, each, axes=1))[:, None]
 
     how = Resampling(seed=seed, ci="both", over=("both",))
-    low, high = how.intervals(items, statistics(), lambda: [statistics(out) for out in asked], [CORRELATIONS])[0]
+    low, high = how.intervals(items, statistics(), lambda: list(map(statistics, range(raters))), [CORRELATIONS])[0]
     estimate = float(statistics()(np.ones((1, items)))[0, 0])
+    both, _, *means = sums()[:, 0, 1].T
+    one, two = (mean[both > 0] for mean in means)
+    plain = coefficient(one, two, "pearson") if len(one) > 1 else None
+    row: dict[str, Any] = {"estimate": estimate, "low": low, "high": high, "reason": None}
     if not np.isfinite(estimate):
-        reason = "items differ no more than annotators do, so that nothing is left to correlate"
-        return {"estimate": None, "low": None, "high": None, "reason": reason}
-    return {"estimate": estimate, "low": low, "high": high, "reason": None}
-
-
-class _Products:
-    """Products of ratings of the same items by different annotators, with and without one of them."""
-
-    def __init__(self, one: pl.DataFrame, other: pl.DataFrame, items: int) -> None:
-        self.items = items
-        self.one, self.other = (
-            (side["row"].to_numpy(), side["who"].to_numpy(), side["value"].to_numpy()) for side in (one, other)
-        )
-        both = one.join(other, on=["row", "who"], suffix="_other")
-        self.same = (both["row"].to_numpy(), both["who"].to_numpy(), (both["value"] * both["value_other"]).to_numpy())
-
-    def _of(self, side: tuple[Any, Any, Any], out: int | None) -> tuple[Floats, Floats]:
-        row, who, value = side
-        kept = np.ones(len(row)) if out is None else (who != out).astype(np.float64)
-        many, sums = (np.bincount(row, weights, self.items) for weights in (kept, kept * value))
-        return np.asarray(many, dtype=np.float64), np.asarray(sums, dtype=np.float64)
-
-    def sums(self, out: int | None = None) -> Floats:
-        """Per item: whether two annotators answered, the mean product, and both means."""
-        (n, x), (m, y), (same, squares) = (self._of(side, out) for side in (self.one, self.other, self.same))
-        count = n * m - same
-        there = count > 0
-        columns = (there, (x * y - squares) / np.where(there, count, 1), x / np.maximum(n, 1), y / np.maximum(m, 1))
-        return np.column_stack([column * there for column in columns])
-
-    def means(self) -> Floats:
-        """The mean ratings of the items that have both."""
-        sums = self.sums()
-        return np.asarray(sums[sums[:, 0] > 0][:, 2:])
+        row = dict.fromkeys(("estimate", "low", "high"))
+        row["reason"] = "items differ no more than annotators do, so that nothing is left to correlate"
+    return {**row, "plain": plain, "items": len(one), "raters": raters}
 
 
 def _correlated(sums: Floats) -> Floats:
     """Covariance over the root of both variances, each a mean product less the product of the means."""
-    parts = sums.reshape(len(sums), 3, 4)
     with np.errstate(divide="ignore", invalid="ignore"):
-        n, product, x, y = (parts[:, :, place] for place in range(4))
+        n, product, x, y = np.moveaxis(sums, -1, 0)
         covariance = product / n - (x / n) * (y / n)
-        spread = covariance[:, 1] * covariance[:, 2]
-        known = (covariance[:, 1] > 0) & (covariance[:, 2] > 0)
-        return np.asarray(np.where(known, np.clip(covariance[:, 0] / np.sqrt(spread), -1, 1), np.nan))
+        variances = covariance[:, [0, 1], [0, 1]]
+        related = np.clip(covariance[:, 0, 1] / np.sqrt(variances.prod(axis=1)), -1, 1)
+        return np.asarray(np.where((variances > 0).all(axis=1), related, np.nan))

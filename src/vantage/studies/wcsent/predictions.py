@@ -74,9 +74,8 @@ def scores(analysis: WarmthAnalysis) -> pl.DataFrame:
     for name, some in (("spearman", exact), ("same", shared)):
         ranks = accuracy(some, by=PAIR, reference=gold, metric=["spearman"], seed=analysis.seed)
         ends = {f"{name}_{end}": end for end in ("low", "high")}
-        table = table.join(
-            ranks.select(*PAIR, **{name: "estimate", **ends}), on=PAIR, how="left", maintain_order="left"
-        )
+        named_ranks = ranks.select(*PAIR, **{name: "estimate", **ends})
+        table = table.join(named_ranks, on=PAIR, how="left", maintain_order="left")
     to_means = accuracy(exact, by=PAIR, reference=means, metric=["spearman"], ci="none")
     for more in (_wide(to_means).rename({"spearman": "spearman_mean"}), _answered(fine)):
         table = table.join(more, on=PAIR, how="left", maintain_order="left")

@@ -63,8 +63,7 @@ def votes(corpus: Corpus, question: Question, *, condition: str = STATIC) -> pl.
     Shares include opt-outs; refused and unreadable answers are no votes. Items without votes are left out, and
     ambiguity is null where "ambiguous" is no answer.
     """
-    people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"]))
-    rows = corpus.judgments.filter(question=question.id, condition=condition).join(people, on="rater", how="semi")
+    rows = corpus.people().judgments.filter(question=question.id, condition=condition)
     table = pooled(rows, question.scale).rename({"answers": "votes"}).drop_nulls("shares").sort("item")
     shares = shares_of(table) if len(table) else np.empty((0, len(choices(question.scale))))
     return table.with_columns(with_doubt(shares, question.scale))

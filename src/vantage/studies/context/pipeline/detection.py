@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, rel_entr
 
@@ -134,8 +133,10 @@ def curve(table: pl.DataFrame, *, draws: int = 1000, seed: int = 0) -> pl.DataFr
     [(1, 1.0, 1.0, 1.0, 0.5), (2, 0.5, 1.0, 1.0, 1.0)]
     """
     degree, n = table["degree"].to_numpy(), len(table)
-    hits = _running(table["score"], table["ambiguous"].to_numpy().astype(np.float64))
-    caught = _running(table["score"], degree)
+    # Inside a tie, running sums are what they are on average over all orders of it.
+    tied = table.select("score", pl.col("ambiguous", "degree").cast(pl.Float64).mean().over("score"))
+    ordered = tied.sort("score", descending=True, nulls_last=True)
+    hits, caught = (ordered[name].cum_sum().to_numpy() for name in ("ambiguous", "degree"))
     flagged, rng = np.arange(1, n + 1), np.random.default_rng(seed)
     drawn = np.cumsum(np.stack([degree[rng.permutation(n)] for _ in range(draws)]), axis=1)
     # Without any ambiguous item, or any doubt, there is nothing to find: 0 / 0.
@@ -152,19 +153,6 @@ def curve(table: pl.DataFrame, *, draws: int = 1000, seed: int = 0) -> pl.DataFr
             "random_high": high,
         }
     return pl.DataFrame(columns).fill_nan(None)
-
-
-def in_order(score: pl.Series) -> list[NDArray[np.intp]]:
-    """The places of items from the highest score to the lowest, equals together, unscored ones last."""
-    values = score.fill_null(float("-inf")).to_numpy()
-    order = np.argsort(-values, kind="stable")
-    cuts = np.flatnonzero(values[order][1:] != values[order][:-1]) + 1
-    return list(np.split(order, cuts))
-
-
-def _running(score: pl.Series, values: Floats) -> Floats:
-    """Running sums in the order of scores; inside a tie, what they are on average over all orders of it."""
-    return np.cumsum(np.concatenate([np.full(len(tie), values[tie].mean()) for tie in in_order(score)]))
 
 
 def compare(

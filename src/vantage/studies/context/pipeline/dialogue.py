@@ -276,9 +276,3 @@ class StepWriter(ChatRater):
         plain = ChatRater.prompter(self, corpus, instrument, condition)
         common = (plain.instrument, plain.style, plain.condition, plain.voice, plain.sampling)
         return StepPrompter(*common, step=self.step)
-
-
-@cache
-def writing_instrument() -> Instrument:
-    """The questions under which the writer's replies are recorded."""
-    return Instrument.from_document(Document.bundled(__package__, "steps.yaml").data, file="steps.yaml")

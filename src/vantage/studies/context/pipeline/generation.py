@@ -16,6 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
@@ -175,7 +176,8 @@ class Generation:
     ) -> list[Statement]:
         """The statements that get through a step, with what it adds to them; why others do not is noted."""
         checks, passed = step == "verification", []
-        instrument = Instrument.load(QUALITY) if checks else dialogue.writing_instrument()
+        steps = Document.bundled(__package__, "steps.yaml")
+        instrument = Instrument.load(QUALITY) if checks else Instrument.from_document(steps.data, file="steps.yaml")
         # A context that was written for no label cannot agree with it.
         unasked = "label-alignment" if self.control == "blind" else ""
         asked = [one.id for one in instrument.questions if one.id != unasked] if checks else [step]

@@ -145,16 +145,9 @@ class Cost(NamedTuple):
     prompt_tokens: int | None = 0
     completion_tokens: int | None = 0
 
-    @classmethod
-    def of_runs(cls, store: RunStore, numbers: Sequence[int]) -> Cost:
-        """All calls that runs rest on, in whatever sitting they were made and whoever asked for them first."""
-        calls, prompt, completion = cls.of_items(store, *numbers).select(pl.col(COST).sum()).row(0)
-        # Option scoring reports no tokens; none at all is not the same as none counted.
-        return cls(calls, prompt or None, completion if prompt else None) if calls else cls()
-
     @staticmethod
     def of_items(store: RunStore, *numbers: int) -> pl.DataFrame:
-        """The calls and tokens of each item of some runs."""
+        """The calls and tokens of each item that runs rest on, in whatever sitting and by whomever they were made."""
         runs = ", ".join("?" * len(numbers))
         rows = store.select(
             "SELECT item, COUNT(DISTINCT COALESCE(messages || ' ' || NULLIF(request, ''), calls.id)), "  # noqa: S608
@@ -223,7 +216,9 @@ def simulate(
                 turns.close(corpus, question)
         else:
             corpus = ask(parts)
-        cost = Cost.of_runs(opened, runs)
+        calls, prompt, completion = Cost.of_items(opened, *runs).select(pl.col(COST).sum()).row(0)
+    # Option scoring reports no tokens; none at all is not the same as none counted.
+    cost = Cost(calls, prompt or None, completion if prompt else None) if calls else Cost()
     ids = tuple(part.rater.id for part in parts)
     known = pl.col(METHOD) if METHOD in corpus.raters.columns else pl.lit(None, dtype=pl.String)
     whose = pl.when(pl.col("rater").is_in(ids)).then(pl.lit(method)).otherwise(known).alias(METHOD)
