@@ -157,8 +157,9 @@ def compared(runs: Sequence[Floats], gold: Floats, names: Sequence[str], how: Re
     {'delta': 0.5, 'delta_low': 0.5, 'delta_high': 0.5}
     """
     each = [averaged([STATISTICS[name](run, gold) for run in runs]) for name in names]
+    limits = [(0.0, np.inf) if name == "delta" else (-1.0, 1.0) for name in names]
     return measures.several_with_intervals(
-        names, len(gold), lambda weight: np.column_stack([one(weight) for one in each]), how
+        names, len(gold), lambda weight: np.column_stack([one(weight) for one in each]), how, limits
     )
 
 

@@ -16,7 +16,16 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, rel_entr
 
 from vantage.errors import InputError
-from vantage.measures import Floats, Resampling, midranks, named, several_with_intervals, weighted_correlation, wilson
+from vantage.measures import (
+    CORRELATIONS,
+    Floats,
+    Resampling,
+    midranks,
+    named,
+    several_with_intervals,
+    weighted_correlation,
+    wilson,
+)
 from vantage.measures.multiplicity import Flags
 from vantage.scales import Scale
 from vantage.studies.context.pipeline.ambiguity import FOLDS, counted, fitted_dirichlet, shares_of, with_doubt
@@ -214,7 +223,7 @@ def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, op
     def ranked(weight: Floats) -> Floats:
         return weighted_correlation(score, spread, weight, "spearman")[:, None]
 
-    row |= several_with_intervals(["rho"], len(known), ranked, boot)
+    row |= several_with_intervals(["rho"], len(known), ranked, boot, [CORRELATIONS])
     row |= _of_shares(detected, votes, scale, opted, boot) | _of_flags(marked, *how.flags(detected, votes), boot)
     wanted = min(max(round(how.budget * len(marked)), 1), len(marked))
     return {**row, "at_budget": curve(marked, draws=1)["precision"][wanted - 1]}
@@ -264,7 +273,7 @@ def _of_shares(detected: Detected, votes: pl.DataFrame, scale: Scale, opted: boo
         rho = weighted_correlation(one.ravel(), two.ravel(), wide, "spearman")
         return np.column_stack([rho, weight @ divergence / weight.sum(axis=1)])
 
-    return several_with_intervals(["rho_shares", "jsd"], len(one), statistics, boot)
+    return several_with_intervals(["rho_shares", "jsd"], len(one), statistics, boot, [CORRELATIONS, (0.0, np.inf)])
 
 
 def _of_flags(marked: pl.DataFrame, items: list[str], reason: str, boot: Resampling) -> dict[str, Any]:
