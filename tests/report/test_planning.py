@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import vantage
@@ -37,7 +38,7 @@ def test_where_no_design_reaches_the_target_the_budget_is_drawn() -> None:
 def test_a_plan_is_written_as_a_page(tmp_path: Path) -> None:
     made = vantage.plan(planted_corpus(), question="trust", goal="mean", target=0.4)
     page = plan_report(made).write(tmp_path / "plan").read_text(encoding="utf-8")
-    for words in ("The frontier", "What more items add", "With a model's help", "Assumes normal effects"):
+    for words in ("The frontier", "What more items add", "With the help of a model", "Assumes normal effects"):
         assert words in page
     assert "@article{westfall2014" in (tmp_path / "plan" / "references.bib").read_text(encoding="utf-8")
     assert vantage.report.Report.read(tmp_path / "plan").result.findings
@@ -51,7 +52,11 @@ def test_the_report_says_how_many_votes_the_models_carry() -> None:
     assert said[0].startswith("Effective votes: 2.5 of 2 models about trust")
     assert "do not tell items apart as people do: model-b about competence." in said[2]
     assert {"panel", "panel-votes"} <= {table.name for table in result.tables}
-    # Questions that only one of the models answered have no matrix.
-    matrices = [figure for figure in result.figures if figure.name.startswith("panel-matrix")]
+    # Of two models there is one correlation, which needs no picture; a third that copies the first gives a matrix.
+    assert not [figure for figure in result.figures if figure.name.startswith("panel-matrix")]
+    planted = planted_corpus()
+    copy = planted.judgments.filter(rater="model-a").select("item", "question", "condition", "sample", "value")
+    added = planted.add(copy.with_columns(rater=pl.lit("copy")), pl.DataFrame({"rater": ["copy"], "kind": ["model"]}))
+    matrices = [figure for figure in overview(added).figures if figure.name.startswith("panel-matrix")]
     assert [figure.name for figure in matrices] == ["panel-matrix-trust", "panel-matrix-competence"]
     assert all("1 is a copy" in figure.caption and "{question}" not in figure.caption for figure in matrices)

@@ -180,7 +180,7 @@ def test_a_run_that_stops_early_can_go_on(tmp_path: Path) -> None:
 def test_after_a_limit_of_cost_the_same_command_is_not_advised(tmp_path: Path) -> None:
     model = recorded(tmp_path / "m.csv")
     limited = RunOptions(max_cost=0.0, prices={model: {"input": 1.0, "output": 1.0}})
-    with pytest.raises(StudyStopped, match=r"the limit of 0; 0 is spent; raise --max-cost to go on\.$"):
+    with pytest.raises(StudyStopped, match=r"the limit of 0; 0 has been spent; raise --max-cost to go on\.$"):
         run(STUDY, out=tmp_path / "out", models=[model], carried=limited)
     redraw(tmp_path / "out")
     assert "same command" not in (tmp_path / "out" / "report.html").read_text("utf-8")

@@ -55,7 +55,7 @@ def plan_report(plan: Plan, budget: float | None = None) -> Report:
     sections.append(Written("What more items add", [], [curve]))
     if len(plan.powered):
         how: dict[str, Any] = {"hidden": ["model_items"], "keys": ["rater"]}
-        sections.append(Written.of("With a model's help", plan.powered, VIEWS["powered"], "powered", 2, **how))
+        sections.append(Written.of("With the help of a model", plan.powered, VIEWS["powered"], "powered", 2, **how))
     if len(plan.adaptive):
         table = plan.adaptive.head(-1).drop("sentence", "worth")  # the last row is the sentence about all of them
         shown = present(table, VIEWS["adaptive"], name="adaptive", keys=["until"], says=())
