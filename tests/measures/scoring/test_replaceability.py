@@ -134,7 +134,23 @@ def test_people_with_few_items_are_not_tested_and_told() -> None:
         1.0,
         1.0,
     )
+    assert (summary["passes"], summary["stands_in"]) == (None, None)
+    assert summary["reason"].startswith("2 of 3 people could be tested")
     assert alt_test(table(people[:, :5], np.ones(5)), alignment="accuracy")["estimate"][0] is None
+
+
+def test_one_tested_person_gives_no_verdict_and_three_do() -> None:
+    rng = np.random.default_rng(3)
+    people = rng.integers(0, 2, (4, 40)).astype(float)
+    people[1:3, 20:] = people[3, :20] = np.nan
+    people[0] = 1.0  # whoever answers alike, and to everything, must not speak for all
+    said = alt_test(table(people, people[0]), alignment="accuracy", ci="none").row(0, named=True)
+    assert (said["tested"], said["estimate"], said["passes"], said["stands_in"]) == (1, 1.0, None, None)
+    assert said["reason"].endswith("a verdict needs 3")
+    said = alt_test(table(people[:3, :20], people[0, :20]), alignment="accuracy", min_items=20, ci="none").row(
+        0, named=True
+    )
+    assert (said["tested"], said["passes"]) == (3, True)
 
 
 def test_epsilon_decides_between_equals_and_a_worse_model_fails() -> None:

@@ -39,6 +39,8 @@ LEVEL: Final = 0.05
 """The rate of false discoveries over people (Benjamini and Yekutieli 2001)."""
 PASSED: Final = 0.5
 """The winning rate at which a model passes."""
+_FEWEST: Final = 3
+"""With fewer tested people there is no verdict: the test is about people, and asks for three (Calderon et al. 2025)."""
 _SMALL: Final = 30
 """With fewer items than this, differences are not taken for normal and signed ranks are tested."""
 
@@ -124,9 +126,9 @@ def alt_test(
     (see `error-gaps`). A model `stands_in` for a person if it passes, its agreement is above the floor (with 99.9 %
     certainty), and it works worse for nobody.
 
-    Items that one person judged are not used, and people with fewer than `min_items` shared items are not tested. Items
-    that the model left unanswered are left out, or lost with `missing="wrong"`; `answered` is the share that it
-    answered.
+    Items that one person judged are not used, and people with fewer than `min_items` shared items are not tested; with
+    fewer than three tested people there is no verdict. Items that the model left unanswered are left out, or lost with
+    `missing="wrong"`; `answered` is the share that it answered.
 
     >>> import numpy as np
     >>> people = np.tile([0, 1, 1, 0], (3, 10)).astype(float)
@@ -267,7 +269,11 @@ class Trial:
         rate = winning_rate(verdicts) or 0.0
         advantage = _advantage(wins, tested, how, [trial.wins for trial in without])
         named = {"advantage": "estimate", "advantage_low": "low", "advantage_high": "high", "advantage_over": "over"}
-        return {**row, **{k: advantage[v] for k, v in named.items()}, "passes": rate >= PASSED, "estimate": rate}
+        row |= {**{k: advantage[v] for k, v in named.items()}, "estimate": rate}
+        if len(tested) >= _FEWEST:
+            return {**row, "passes": rate >= PASSED}
+        few = f"{len(tested)} of {len(self.people)} people could be tested (others share too few items with the model)"
+        return {**row, "reason": f"{few}; a verdict needs {_FEWEST}"}
 
 
 def winning_rate(verdicts: Sequence[dict[str, Any]]) -> float | None:
