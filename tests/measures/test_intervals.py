@@ -17,6 +17,7 @@ from vantage.measures.agreement.alpha import alpha
 from vantage.measures.intervals import (
     BLOCK_BYTES,
     NOT_HELD,
+    NOT_KNOWN,
     SHARES,
     SKEWED,
     TOO_FEW_RATERS,
@@ -159,3 +160,13 @@ def test_the_row_says_why_its_interval_is_over_items() -> None:
     rows = pl.DataFrame({"item": item, "rater": rater, "value": table.ravel()})
     streamed = alpha(rows.lazy(), level="nominal", resamples=50).row(0, named=True)
     assert (streamed["over"], streamed["reason"]) == ("items", NOT_HELD)
+
+
+@pytest.mark.parametrize("name", ["alpha", "mean", "entropy", "fleiss", "pairwise"])
+def test_one_item_has_no_interval_and_says_so(name: str) -> None:
+    rows = pl.DataFrame({"item": "i", "rater": list("abcd"), "value": [1.0, 2.0, 2.0, 4.0]})
+    measure = getattr(vantage.measures, name)
+    row = measure(rows, **({"level": "ordinal"} if name == "alpha" else {})).row(0, named=True)
+    assert (row["low"], row["reason"]) == (None, NOT_KNOWN)
+    unasked = measure(rows, ci="none", **({"level": "ordinal"} if name == "alpha" else {})).row(0, named=True)
+    assert (unasked["low"], unasked["reason"]) == (None, None)

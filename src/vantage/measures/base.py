@@ -16,6 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.intervals import (
     MODELLED,
     NOT_HELD,
+    NOT_KNOWN,
     TOO_FEW_GROUPS,
     TOO_FEW_RATERS,
     Bootstrap,
@@ -510,6 +511,7 @@ def only_reason(frame: pl.DataFrame) -> str | None:
         TOO_FEW_RATERS,
         TOO_FEW_GROUPS,
         NOT_HELD,
+        NOT_KNOWN,
         MODELLED,
         CORE_ALONE,
         REPEATED,
@@ -527,8 +529,10 @@ def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if estimate is not None and low is not None and high is not None and not reason:
         slack = 1e-9 * max(1.0, abs(estimate))
         reason = None if low - slack <= estimate <= high + slack else BIASED
-    note = row.get("note") if estimate is not None else None
-    reasons = [part for part in (reason, row.get("because"), note) if part]
+    note, because = row.get("note") if estimate is not None else None, row.get("because")
+    if because == NOT_KNOWN and (reason or estimate is None):
+        because = None  # which is said already
+    reasons = [part for part in (reason, because, note) if part]
     kept = {key: value for key, value in row.items() if key not in ("because", "note")}
     return kept | {"reason": "; ".join(reasons) or None}
 

@@ -53,6 +53,7 @@ MODELLED: Final = (
 )
 NOT_HELD: Final = "the interval is over items, since a table that is streamed or this large does not hold its raters"
 ALIKE: Final = "no interval: its ends would be the same, which does not make the estimate certain"
+NOT_KNOWN: Final = "no interval: too few items or raters to know how far the estimate varies"
 BLOCK_BYTES: Final = 8 * 2**20
 """How much memory one block of resampling weights may take."""
 
@@ -221,7 +222,7 @@ class Bootstrap:
         """Bounds as the columns of a result row, with what they are over."""
         low, high = bounds
         if low is None or high is None:
-            return {"low": low, "high": high, "over": None}
+            return {"low": low, "high": high, "over": None, **({"because": NOT_KNOWN} if self.ci != "none" else {})}
         if high - low <= 1e-12 * max(1.0, abs(low)):
             return {"low": None, "high": None, "over": None, "because": ALIKE}
         stated = {"low": low, "high": high, "over": over_units(self.ci, self.sources, self.groups)}

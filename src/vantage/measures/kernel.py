@@ -314,7 +314,7 @@ def bounds(statistic: Statistic, table: Table, answers: Answers | None, how: Boo
     `answers` are needed where the interval is over raters, or over items that have several units.
     """
     if how.ci == "none" or (how.ci != "raters" and table.units < 2):
-        return {"low": None, "high": None}
+        return how.stated((None, None))
     if how.ci == "items" and (answers is None or answers.cluster is None):
         columns = statistic.columns(table)
         total = table.multiplicity.astype(np.float64) @ columns

@@ -9,6 +9,7 @@ from scipy import stats
 
 import vantage
 from vantage import Corpus, InputError, Instrument, Scale
+from vantage.measures.intervals import ALIKE
 from vantage.measures.variance.rater_quality import rater_quality, robust_z
 from vantage.measures.variance.split_half import split_half
 
@@ -243,8 +244,9 @@ def test_two_options_without_an_order_are_compared_like_two_numbers() -> None:
     assert not any("of the scale" in flag for flags in rater_quality(named)["flags"] for flag in flags)
 
 
-def test_the_interval_of_a_perfect_correlation_holds_it() -> None:
+def test_a_perfect_correlation_has_no_interval_and_says_so() -> None:
     answers = {"item": [*range(20)] * 3, "rater": ["a"] * 20 + ["b"] * 20 + ["c"] * 20, "value": [*range(20)] * 3}
     rows = rater_quality(pl.DataFrame(answers).with_columns(pl.col("value").cast(pl.Float64)))
-    assert (rows["high"] >= rows["estimate"]).all()
-    assert (rows["low"] <= rows["estimate"]).all()
+    assert rows["estimate"].to_list() == pytest.approx([1.0] * 3)
+    assert rows["low"].is_null().all()
+    assert set(rows["reason"]) == {ALIKE}

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
+from vantage.measures.intervals import ALIKE
 from vantage.measures.parts import Part, check_level, counts, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, has_column, left_out_of
@@ -106,15 +107,12 @@ def rater_quality(
 
 def _with_interval(profiles: pl.DataFrame) -> pl.DataFrame:
     """The profiles with the 95 % interval of each correlation, by Fisher's (1915) transformation."""
-    reach = 1.959964 / (pl.col("units") - 3).clip(1).sqrt()
-    # A perfect correlation has no finite transform.
-    centre = pl.col("estimate").clip(-1 + 1e-12, 1 - 1e-12).arctanh()
-    known = pl.col("estimate").is_not_null() & (pl.col("units") > 3)
-    # Perfect correlations have no finite transform: their interval holds them all the same.
-    low, high = (centre - reach).tanh(), (centre + reach).tanh()
-    ends = {"low": pl.min_horizontal(low, "estimate"), "high": pl.max_horizontal(high, "estimate")}
-    stated = {**ends, "over": pl.lit("items")}
-    return profiles.with_columns(pl.when(known).then(end).alias(name) for name, end in stated.items())
+    reach, centre = 1.959964 / (pl.col("units") - 3).clip(1).sqrt(), pl.col("estimate").arctanh()
+    perfect = pl.col("estimate").abs() > 1 - 1e-12  # which has no finite transform
+    known = pl.col("estimate").is_not_null() & (pl.col("units") > 3) & ~perfect
+    stated = {"low": (centre - reach).tanh(), "high": (centre + reach).tanh(), "over": pl.lit("items")}
+    ends = [pl.when(known).then(end).alias(name) for name, end in stated.items()]
+    return profiles.with_columns(*ends, reason=pl.when(perfect).then(pl.lit(ALIKE)).otherwise("reason"))
 
 
 def _profiles(part: Part, correlation: Correlation, timed: bool) -> pl.DataFrame:
