@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -66,3 +67,27 @@ def test_two_readings_stop_with_both_commands(tmp_path: Path) -> None:
     path.write_text("c1,c2,c3\n" + "\n".join(f"x{i},y{r},{(i * r) % 5 + 1}" for i in range(6) for r in range(4)))
     with pytest.raises(InputError, match=r"it is unclear which of them is the rater; run one of: .* OR .*"):
         vantage.read(path, "table")
+
+
+def test_what_describes_raters_and_items_is_read_whatever_the_columns_are_called() -> None:
+    rng = np.random.default_rng(4)
+    rows = [
+        (
+            f"s{item}",
+            f"Satz Nummer {item} der Sammlung",
+            f"p{rater}",
+            int(rng.integers(1, 8)),
+            20 + 3 * rater,
+            rater % 3,
+        )
+        for item in range(30)
+        for rater in range(9)
+    ]
+    plain = ["item", "Inhalt", "rater", "value", "Alter", "Ort"]
+    frame = pl.DataFrame(rows, plain, orient="row").with_columns(pl.format("Ort {}", "Ort").alias("Ort"))
+    named, other = vantage.read(frame), vantage.read(frame.rename({"item": "Satz", "rater": "Wer", "value": "Urteil"}))
+    for corpus in (named, other):
+        assert corpus.raters.columns == ["rater", "kind", "Alter", "Ort"]
+        assert corpus.items["text"][0].startswith("Satz Nummer")
+    assert named.raters.equals(other.raters)
+    assert named.items.equals(other.items)

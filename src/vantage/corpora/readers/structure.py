@@ -20,7 +20,7 @@ import polars as pl
 from vantage.corpora.readers.aggregates import names_of_totals, shared_out, total_rows
 from vantage.corpora.readers.answer_block import AGREEMENT, CHANCE, SMALL, TINY, unlike
 from vantage.corpora.readers.column_facts import ColumnFacts, facts_of, said, sample, shares_of, stem
-from vantage.corpora.readers.columns import ROLES, fitting, two_names
+from vantage.corpora.readers.columns import ROLES, fitting, named_roles, two_names
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.comparisons import comparison
 from vantage.corpora.readers.row_ids import ITEMS, PEOPLE, RowIds
@@ -70,9 +70,15 @@ def structure(rows: FileRows, given: Mapping[str, Any]) -> Structure:
 def one_reading(rows: FileRows, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the only reading of a table; where there are two, the commands for both are in the error.
 
-    A table in which nothing can be recognised is left to the reader, which says what is missing.
+    A table in which nothing can be recognised is left to the reader, which says what is missing. Where columns have the
+    names of their roles, these decide, and the data say what else describes items and raters.
     """
     options = {name: value for name, value in given.items() if value}
+    if named_roles(rows):
+        named = {role: role for role in ("item", "rater", "value", "question") if role in rows.schema}
+        readings = () if "traits" in options else structure(rows, {"map": named}).readings
+        found = readings[0].options if len(readings) == 1 else {}
+        return options | {name: found[name] for name in ("map", "traits") if name in found}
     shape = structure(rows, options)
     if len(shape.readings) == 1:
         return {**options, **shape.readings[0].options}

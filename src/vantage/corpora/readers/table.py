@@ -29,7 +29,6 @@ from vantage.corpora.readers.columns import (
     SPREAD,
     columns_note,
     long,
-    named_roles,
     roles_of,
     with_kinds,
 )
@@ -129,7 +128,7 @@ def read(
         scale = known.question(_asked(question, known, map, "value")).scale if known is not None else None
         whole, map, scale = from_shares(whole, shares, map, scale, cleaning)  # noqa: A001
         known = known or bare(whole, {question or "value": scale})
-    if not (map or spread or values or named_roles(whole)):
+    if not (map or spread or values):
         reading = one_reading(whole, {"traits": {**dict.fromkeys(traits), **scales}, "without": without})
         map, spread = reading.get("map") or {}, str(reading.get("columns") or "")  # noqa: A001
         values, without = reading.get("values") or (), reading.get("without") or without
