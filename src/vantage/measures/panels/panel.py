@@ -24,7 +24,7 @@ from vantage.measures.panels.answers import (
 from vantage.measures.parts import constant_within, parts
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column, judgments_frame
-from vantage.measures.resampling import Resampling
+from vantage.measures.resampling import Resampling, named
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
@@ -196,8 +196,8 @@ def _stated(moments: ErrorMoments, how: Resampling, sizes: list[tuple[int, ...]]
     for size in range(len(sizes)):
         row = {"estimate": estimates[size], **how.stated(bounds[size])}
         if len(sizes) > 1:
-            low, high = bounds[len(sizes) + size]
-            row |= {"gain": estimates[len(sizes) + size], "gain_low": low, "gain_high": high}
+            gain = {"estimate": estimates[len(sizes) + size], **how.stated(bounds[len(sizes) + size])}
+            row |= named("gain", gain)
         rows.append(row)
     return rows
 
