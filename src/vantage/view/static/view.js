@@ -574,7 +574,7 @@ const views = {
     let answer = null, problem = "";
     try { answer = await ask("spectrum", given); } catch (error) { if (!sides) throw error; problem = error.message; }
     const form = controls("spectrum", given, [questionSelect(given), ...itemFilters(given),
-      groups.length > 1 ? [select("one", "Show", [["", "everyone"], ...names], given.one), select("other", "beside", [["", "nobody"], ...names], given.other)] : null,
+      groups.length > 1 ? [select("one", "Show", [["", "everyone"], ...names], given.one), select("other", "Beside", [["", "nobody"], ...names], given.other)] : null,
       answer?.groups.length > 1 && !data ? select("rater", "Sort by the answers of", answer.groups.map((name) => [name, name]), answer.by) : null], given.among ? { among: given.among } : {});
     if (!answer) return [h("h1", {}, "The Spectrum"), form, h("p", { class: "problem" }, problem)];
     const question = answer.question, part = answer.end - answer.start < answer.total, beside = answer.beside?.length;
