@@ -53,4 +53,4 @@ def _value(schema: Any, value: Any) -> bytes:
     if kind in ("int", "long"):
         return _number(value)
     raw = value.encode() if kind == "string" else value
-    return raw if kind == "fixed" else _number(len(raw)) + raw
+    return bytes(raw) if kind == "fixed" else _number(len(raw)) + bytes(raw)

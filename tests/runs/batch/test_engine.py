@@ -243,6 +243,17 @@ def test_half_the_price_is_counted_and_kept_apart(provider: Provider, plan: Make
     assert max(len(batch.requests) for batch in provider.batches[1:]) == 3
 
 
+@CLIENTS
+def test_the_whole_price_is_counted_where_no_discount_is_documented(
+    provider: Provider, plan: MakePlan, store: RunStore
+) -> None:
+    prices = {"cohere:tester": {"input": 10_000.0, "output": 100_000.0}}
+    outcome = run(plan(2, protocol="cohere"), store, replace(BATCH, prices=prices))
+    assert outcome.tally.cost == pytest.approx(2 * (100 * 0.01 + 10 * 0.1))
+    assert totals(ledger(store, outcome.run))["cost"] == pytest.approx(outcome.tally.cost)
+    assert outcome.tally.notes == ["2 requests were submitted in batches."]
+
+
 def test_a_run_that_does_not_wait_is_collected_later(provider: Provider, plan: MakePlan, store: RunStore) -> None:
     provider.polls = 10**6
     first = run(plan(5), store, RunOptions(engine="batch", batch_wait=0))
