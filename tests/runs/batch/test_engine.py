@@ -19,6 +19,7 @@ from vantage import ChatRater, InputError
 from vantage.raters.models.base import ModelError
 from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.batch.providers import OpenAIBatches
+from vantage.runs.prices import Price
 from vantage.runs.records import ledger, totals
 from vantage.runs.tally import RunTally
 
@@ -247,7 +248,7 @@ def test_half_the_price_is_counted_and_kept_apart(provider: Provider, plan: Make
 def test_the_whole_price_is_counted_where_no_discount_is_documented(
     provider: Provider, plan: MakePlan, store: RunStore
 ) -> None:
-    prices = {"cohere:tester": {"input": 10_000.0, "output": 100_000.0}}
+    prices = {"cohere:tester": Price(input=10_000.0, output=100_000.0)}
     outcome = run(plan(2, protocol="cohere"), store, replace(BATCH, prices=prices))
     assert outcome.tally.cost == pytest.approx(2 * (100 * 0.01 + 10 * 0.1))
     assert totals(ledger(store, outcome.run))["cost"] == pytest.approx(outcome.tally.cost)
