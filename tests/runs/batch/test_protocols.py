@@ -109,3 +109,11 @@ def test_a_batch_that_cohere_gives_up_says_why() -> None:
 
     standing = CohereBatches().standing(cast(Wire, Line()), "b")
     assert (standing.state, standing.sentence) == ("refused", "The batch was refused (no capacity).")
+
+
+def test_thinking_and_text_are_written_as_data_sets_of_cohere_take_them() -> None:
+    body = {"model": "m", "stream": False, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 4}
+    asked = {**body, "thinking": {"type": "enabled", "token_budget": 9}, "response_format": {"type": "json_object"}}
+    told = {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], "max_tokens": 4}
+    assert CohereBatches().line("a", body) == {"custom_id": "a", "body": told}
+    assert CohereBatches().line("a", asked)["body"] == {**told, "reasoning": True, "thinking_budget": 9}

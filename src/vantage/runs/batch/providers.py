@@ -355,12 +355,12 @@ class CohereBatches(BatchProtocol):
         """A request as it stands in the file: the batch names the model, and a data set knows no form of replies."""
         kept = {key: body[key] for key in body if key not in ("model", "stream", "response_format", "thinking")}
         said = [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in body["messages"]]
-        thinking, told = body.get("thinking") or {}, {}
+        thinking, settings = body.get("thinking") or {}, {}
         if "type" in thinking:
-            told["reasoning"] = thinking["type"] != "disabled"
+            settings["reasoning"] = thinking["type"] != "disabled"
         if "token_budget" in thinking:
-            told["thinking_budget"] = thinking["token_budget"]
-        return {"custom_id": name, "body": {**kept, **told, "messages": said}}
+            settings["thinking_budget"] = thinking["token_budget"]
+        return {"custom_id": name, "body": {**kept, **settings, "messages": said}}
 
     def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
         """Uploads the data set, waits until it is found valid, and makes a batch of it."""
