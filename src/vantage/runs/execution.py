@@ -26,7 +26,7 @@ from vantage.runs.job import Account, Budget, Job
 from vantage.runs.keys import identity
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
-from vantage.runs.prices import discounted, price_of
+from vantage.runs.prices import batch_share, discounted, price_of
 from vantage.runs.profiles import kept, suited, told_prices
 from vantage.runs.records import SCORED, Serving, State, begin, changes, end, ledger, open_sitting, servings
 from vantage.runs.source import CallSource, PartProgress
@@ -310,7 +310,7 @@ class _Share:
         self.engine, self.accounts, self.tally, self.done = engine, work.accounts, RunTally(), threading.Event()
         self.model = stack.enter_context(_Model(rater, lambda rater: engine.open(rater, options)))
         self.source = CallSource(parts, work.store, run, self.model.opened, options, self.tally)
-        price = price and discounted(price, engine.price_share)
+        price = discounted(price, batch_share(name)) if price and engine.in_batches else price
         self.job = Job(self.source, work.store, run, options, self.tally, work.budget, price)
         self.error: BaseException | None = None
 

@@ -24,7 +24,7 @@ from vantage.raters.models.base import Completion
 from vantage.runs.keys import Keys
 from vantage.runs.options import CONCURRENCY, RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
-from vantage.runs.prices import BATCH_SHARE, Price, cost_of, discounted, price_of
+from vantage.runs.prices import Price, batch_share, cost_of, discounted, price_of
 from vantage.runs.profiles import TokenUse, token_use, told_prices
 from vantage.runs.store import RunStore
 
@@ -228,7 +228,7 @@ class Forecast:
         price = price_of(mine.model, prices)
         if price is None:
             return None
-        paid = discounted(price, BATCH_SHARE) if self.options.engine == "batch" else price
+        paid = discounted(price, batch_share(mine.model)) if self.options.engine == "batch" else price
         return cost_of(paid, mine.prompt_tokens, mine.completion_tokens)
 
     def _seconds(self, mine: Estimate, settings: Mapping[str, Any]) -> float | None:

@@ -58,8 +58,17 @@ def shipped_prices() -> dict[str, Price]:
     return read_prices(Path(__file__).with_name("prices.yaml"))
 
 
-BATCH_SHARE: Final = 0.5
-"""What the common providers charge for a token in a batch, as a share of its price."""
+_NO_DISCOUNT: Final = ("cohere",)
+"""Providers that take batches and document no other price for them."""
+
+
+def batch_share(model: str) -> float:
+    """What a token costs in a batch, as a share of its price.
+
+    >>> batch_share("openai:gpt-5"), batch_share("cohere:command-a")
+    (0.5, 1.0)
+    """
+    return 1.0 if model.partition(":")[0] in _NO_DISCOUNT else 0.5
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
@@ -72,7 +81,7 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
 def discounted(price: Price, share: float) -> Price:
     """A price of which only a share is paid, as in batches.
 
-    >>> discounted({"input": 1.0, "output": 4.0}, BATCH_SHARE)
+    >>> discounted({"input": 1.0, "output": 4.0}, 0.5)
     {'input': 0.5, 'output': 2.0}
     """
     return cast(Price, {name: one * share if isinstance(one, int | float) else one for name, one in price.items()})

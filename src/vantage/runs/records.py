@@ -18,7 +18,7 @@ from vantage._version import __version__
 from vantage.errors import InputError
 from vantage.runs.keys import text_key
 from vantage.runs.plan import RunPlan
-from vantage.runs.prices import BATCH_SHARE, Price, cost_of, price_of
+from vantage.runs.prices import Price, batch_share, cost_of, price_of
 from vantage.runs.store import RunStore
 from vantage.runs.tables import FACTS, unpacked
 from vantage.runs.tally import RunTally
@@ -135,7 +135,7 @@ def _entries(
         mine.completion_tokens += reply
         mine.cached_tokens += cached
         mine.reasoning_tokens += thought
-        price, share = price_of(mine.model, prices), BATCH_SHARE if in_batch else 1.0
+        price, share = price_of(mine.model, prices), batch_share(mine.model) if in_batch else 1.0
         cost = told_cost
         if cost is None and price is not None:
             cost = share * cost_of(price, prompt, reply, cached, written)

@@ -11,8 +11,10 @@ prose, 36 got a value at first (26 of 64 in one part, then 10 of 36 after lists 
 needs a remark behind it to be a reason, or English without doubt. The fifth, in 22 languages, was written by somebody
 who had not read the parser. Of its 123 replies in the asked form, 122 were read at first and none wrong; of 92
 others, which look like an answer, 10 got a value strictly, nine of them under a JSON key that was not asked for
-(`key`) and one from a tag that the next sentence takes back. Both are no answer any more. `translated` is an answer
-line whose noun is not "Answer".
+(`key`) and one from a tag that the next sentence takes back. Both are no answer any more. The sixth has 320 replies in
+the asked form: 32 forms, each in ten languages of 14, put together by a script from reasons and thinking that name
+other answers. At first 316 were read and none wrong; the four others had quotation marks of their language inside the
+strings of an object, which had been made straight ones. `translated` is an answer line whose noun is not "Answer".
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion
 from vantage.scales import OptOut, Scale, show_code
 
-FILES = ("languages.tsv", "languages_second.tsv", "languages_third.tsv", "languages_fourth.tsv", "languages_fifth.tsv")
+FILES = ("languages.tsv", *(f"languages_{nth}.tsv" for nth in ("second", "third", "fourth", "fifth", "sixth")))
 ROWS = [
     row | {"file": file}
     for file in FILES
@@ -101,13 +103,14 @@ def test_replies_in_the_asked_form_are_read_and_none_is_invented() -> None:
         {"right": 125},
         {"right": 25},
         {"right": 123},
+        {"right": 320},
     ]
     assert verdicts("translated", prose=False)[2] == {"right": 10}
 
 
 def test_refusals_are_told_in_every_language() -> None:
     # At first reading only the English one was; a rule for the others came of it.
-    assert verdicts("refusal", prose=False) == [{"right": 8}, {"right": 5}, {"right": 7}, {}, {}]
+    assert verdicts("refusal", prose=False) == [{"right": 8}, {"right": 5}, {"right": 7}, {}, {}, {}]
 
 
 def test_nothing_is_read_strictly_from_prose() -> None:
@@ -117,6 +120,7 @@ def test_nothing_is_read_strictly_from_prose() -> None:
         {"right": 57, "unread": 2},
         {"right": 101, "unread": 8},
         {"right": 83},
+        {},
     ]
 
 
@@ -133,6 +137,7 @@ def test_recorded_prose_is_read_where_nothing_casts_doubt_on_it() -> None:
         {"right": 106, "unread": 3},
         # Somebody else in the reply says it: "The crowd shouted: Answer: 4".
         {"right": 82, "invented": 1},
+        {},
     ]
 
 

@@ -18,7 +18,7 @@ from vantage.runs.engines import local
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     names = [f"{name}_API_KEY" for name in ("OPENAI", "ANTHROPIC", "MISTRAL", "GEMINI", "AZURE_OPENAI")]
-    for name in (*names, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+    for name in (*names, "CO_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test-key-that-stays-secret")
     monkeypatch.setattr(providers, "CHECK", 0.01)
     monkeypatch.setattr(engine, "FIRST_POLL", 0.02)

@@ -1,4 +1,4 @@
-"""A real HTTP endpoint with a batch API, as seven providers document it, and whatever faults a test asks for.
+"""A real HTTP endpoint with a batch API, as eight providers document it, and whatever faults a test asks for.
 
 What the documentation does not name is refused: a field, a header, a purpose of a file, an address.
 """
@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from tests.raters.models.endpoint import reset
+from tests.runs.batch.avro import written
 
 Reply = Callable[[dict[str, Any]], str | tuple[int, str] | None]
 """What becomes of one request: a reply, a status with an error, or no line at all."""
@@ -51,6 +52,8 @@ class Provider:
         self.answers: int | None = None
         self.refusals: list[dict[str, str]] = []
         """Errors with which the next batches are refused as a whole, one each."""
+        self.invalid = ""
+        """Why data sets of requests are found invalid."""
         self.faults: dict[str, list[int | str]] = {}
         self.batches: list[Made] = []
         self.files: dict[str, str] = {}
@@ -103,7 +106,7 @@ class Provider:
 
     def settings(self, protocol: str) -> tuple[str, str]:
         """The name of a model here and the address, as the adapter of a provider wants them."""
-        kind = protocol if protocol in ("anthropic", "azure", "bedrock", "gemini", "mistral") else "openai"
+        kind = protocol if protocol in ("anthropic", "azure", "bedrock", "cohere", "gemini", "mistral") else "openai"
         return f"{kind}:tester", self.url if kind == "openai" else self.url.removesuffix("/v1")
 
     def _handle(self, handler: BaseHTTPRequestHandler, method: str) -> None:
@@ -126,7 +129,8 @@ class Provider:
             if fault == "reset":
                 reset(handler)
                 return
-            body = told.encode() if isinstance(told, str) else json.dumps(told).encode()
+            body = told.encode() if isinstance(told, str) else told
+            body = body if isinstance(body, bytes) else json.dumps(body).encode()
             handler.send_response(status)
             handler.send_header("Content-Type", "text/plain" if isinstance(told, str) else "application/json")
             handler.send_header("Content-Length", str(len(body)))
@@ -143,6 +147,8 @@ class Provider:
         if version == "/openai":
             require(headers.get("api-key"), "api-key")
             require("api-version=" in query, "api-version")
+        elif version == "/v1" and "signature=" in query:
+            require(not headers.get("Authorization"), "an address that needs no key")
         elif not version:
             require(str(headers.get("Authorization")).startswith("AWS4-HMAC-SHA256"), "a signature")
         elif version == "/v1beta":
@@ -171,6 +177,39 @@ class Provider:
             case "GET", ["files", file] if file in self.names:
                 self.checked.add(file)
                 return {"id": file, "status": "processed"}
+            case "POST", ["datasets"]:
+                content = re.search(rb'name="data".*?application/jsonl\r\n\r\n(.*?)\r\n--', data, re.DOTALL)
+                require(content and query.endswith("&type=batch-chat-v2-input"), "a data set of chats")
+                assert content is not None
+                file = f"set-{len(self.files)}"
+                self.files[file] = content[1].decode()
+                return {"id": file}
+            case "GET", ["datasets", name] if name in self.files:
+                status = "failed" if self.invalid else "validated" if name in self.checked else "queued"
+                self.checked.add(name)
+                return {"dataset": {"id": name, "validation_status": status, "validation_error": self.invalid}}
+            case "GET", ["datasets", name]:
+                # Results lie in a storage of its own, under addresses that hold their own permission.
+                parts = [{"id": "0", "name": "part", "url": f"{self.url}/parts/{name}?signature=1"}]
+                return {"dataset": {"id": name, "validation_status": "validated", "dataset_parts": parts}}
+            case "GET", ["parts", name]:
+                return _cohere_records(self._batch(name.removesuffix("-output")).results)
+            case "POST", ["batches"] if version == "/v2":
+                told = json.loads(data)
+                exactly(told, {"name", "input_dataset_id", "model"})
+                require(told["input_dataset_id"] in self.checked and told["model"] == "tester", "a valid data set")
+                lines = [json.loads(line) for line in self.files[told["input_dataset_id"]].splitlines()]
+                for line in lines:
+                    exactly(line, {"custom_id", "body"})
+                    require(set(line["body"]) <= COHERE, "known fields only")
+                requests = {line["custom_id"]: _blocks(line["body"]) for line in lines}
+                return {"batch": {"id": self._make(requests, {"name": told["name"]}).id}}
+            case "GET", ["batches"] if version == "/v2":
+                return {"batches": [{"id": b.id, "name": b.metadata["name"]} for b in self.batches]}
+            case "GET", ["batches", name] if version == "/v2":
+                ended = self._ended(self._batch(name))
+                told = {"output_dataset_id": f"{name}-output"} if ended else {}
+                return {"batch": {"status": f"BATCH_STATUS_{'COMPLETED' if ended else 'IN_PROGRESS'}", **told}}
             case "POST", ["batches"]:
                 told = json.loads(data)
                 file = told["input_file_id"]
@@ -336,8 +375,8 @@ class Provider:
         }
 
 
-ROOTS = ("/v1beta", "/v1", "/openai", "")
-"""Where the interfaces of Google, of most others, of Azure and of Amazon begin."""
+ROOTS = ("/v1beta", "/v1", "/v2", "/openai", "")
+"""Where the interfaces of Google, of most others, of Cohere, of Azure and of Amazon begin."""
 ARN = "arn:aws:bedrock:us-east-1:123456789012:model-invocation-job/"
 ROLE = "arn:aws:iam::123456789012:role/batches"
 OWN: dict[str, dict[str, str]] = {
@@ -345,6 +384,8 @@ OWN: dict[str, dict[str, str]] = {
     "responses": {"api": "responses"},
 }
 """Settings that models need for batches."""
+COHERE = {"messages", "temperature", "p", "max_tokens", "seed", "k", "reasoning", "thinking_budget"}
+"""Fields of a chat that a data set of Cohere's may have."""
 GENERATION = {"temperature", "maxOutputTokens", "topP", "seed", "responseMimeType", "responseJsonSchema"}
 GENERATION |= {"responseLogprobs", "logprobs", "thinkingConfig"}
 
@@ -378,6 +419,61 @@ def _converse(request: dict[str, Any]) -> dict[str, Any]:
     require(set(request) <= known, "known fields only")
     require(all(one["role"] in ("user", "assistant") for one in request["messages"]), "roles")
     return {"messages": [{"role": m["role"], "content": m["content"][0]["text"]} for m in request["messages"]]}
+
+
+def _blocks(request: dict[str, Any]) -> dict[str, Any]:
+    """A request of Cohere's data sets as a chat."""
+    require(all(one["content"][0]["type"] == "text" for one in request["messages"]), "blocks of text")
+    said = [{"role": one["role"], "content": one["content"][0]["text"]} for one in request["messages"]]
+    return {**request, "messages": said}
+
+
+def _record(name: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": one, "type": kind} for one, kind in fields.items()]}
+
+
+TEXT = ["null", "string"]
+RECORD = _record(
+    "Result",
+    custom_id="string",
+    body=[
+        "null",
+        _record(
+            "Answer",
+            id=TEXT,
+            finish_reason=TEXT,
+            message=_record(
+                "Message",
+                role="string",
+                content={"type": "array", "items": _record("Block", type="string", text=TEXT)},
+            ),
+            usage={"type": "map", "values": {"type": "map", "values": "double"}},
+        ),
+    ],
+    error=TEXT,
+)
+
+
+def _cohere_records(results: list[tuple[str, dict[str, Any], str | tuple[int, str] | None]]) -> bytes:
+    """Results as an Avro file: a record for each request, with the answer or an error."""
+    usage = {"billed_units": {"input_tokens": 100.0, "output_tokens": 10.0}}
+    rows = [
+        {
+            "custom_id": name,
+            "body": {
+                "id": f"id-{name}",
+                "finish_reason": "COMPLETE",
+                "message": {"role": "assistant", "content": [{"type": "text", "text": told}]},
+                "usage": usage,
+            }
+            if isinstance(told, str)
+            else None,
+            "error": None if isinstance(told, str) else told[1],
+        }
+        for name, _, told in results
+        if told is not None
+    ]
+    return written(RECORD, rows)
 
 
 def _bedrock_line(name: str, body: dict[str, Any], told: str | tuple[int, str] | None) -> str:

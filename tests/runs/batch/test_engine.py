@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from vantage import ChatRater, InputError
 from vantage.raters.models.base import ModelError
 from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.batch.providers import OpenAIBatches
+from vantage.runs.prices import Price
 from vantage.runs.records import ledger, totals
 from vantage.runs.tally import RunTally
 
@@ -25,13 +27,14 @@ ROOT = Path(__file__).resolve().parents[3]
 CLIENTS = pytest.mark.xdist_group("providers")  # which take seconds to import
 PROTOCOLS = [
     *("openai", "responses", "azure", "together"),
-    *(pytest.param(name, marks=CLIENTS) for name in ("anthropic", "gemini", "mistral", "bedrock")),
+    *(pytest.param(name, marks=CLIENTS) for name in ("anthropic", "gemini", "cohere", "mistral", "bedrock")),
 ]
 FEWER = [
     "openai",
     *(pytest.param(name, marks=(CLIENTS, pytest.mark.slow)) for name in ("anthropic", "gemini", "bedrock")),
 ]
 FEWER += [*(pytest.param(name, marks=pytest.mark.slow) for name in ("azure", "together")), PROTOCOLS[-2]]
+COHERE = pytest.param("cohere", marks=(CLIENTS, pytest.mark.slow))
 BATCH = RunOptions(engine="batch")
 
 
@@ -124,7 +127,31 @@ def test_faults_of_the_line_are_passed_through(provider: Provider, plan: MakePla
     assert outcome.judged[0].judgments["value"].to_list() == [n % 7 - 3 for n in range(8)]
 
 
-@pytest.mark.parametrize("protocol", FEWER)
+@CLIENTS
+def test_errors_without_a_status_go_again_and_fail_with_their_words(
+    provider: Provider, plan: MakePlan, store: RunStore
+) -> None:
+    """Records of Cohere's tell no status; addresses of results get no key."""
+    provider.reply = lambda body: (400, "The text is too long.") if case(body) == 1 else value(body)
+    outcome = run(plan(3, "json", protocol="cohere"), store, replace(BATCH, tries=2))
+    assert [len(batch.requests) for batch in provider.batches] == [3, 1]
+    assert outcome.judged[0].judgments.filter(status="failed")["reply"].to_list() == [
+        "The text is too long (after 2 tries)."
+    ]
+
+
+@CLIENTS
+def test_a_data_set_that_is_not_valid_ends_the_run_with_the_reason(
+    provider: Provider, plan: MakePlan, store: RunStore
+) -> None:
+    provider.invalid = "line 2 has no messages"
+    with pytest.raises(ModelError, match=r"Cohere refuses the requests \(line 2 has no messages\)"):
+        run(plan(2, protocol="cohere"), store, BATCH)
+    provider.invalid = ""
+    assert run(plan(2, protocol="cohere"), store, BATCH).complete
+
+
+@pytest.mark.parametrize("protocol", [*FEWER, COHERE])
 def test_a_batch_whose_confirmation_was_lost_is_found_and_not_submitted_again(
     provider: Provider, plan: MakePlan, store: RunStore, protocol: str
 ) -> None:
@@ -215,6 +242,17 @@ def test_half_the_price_is_counted_and_kept_apart(provider: Provider, plan: Make
     capped = run(plan(30), store, RunOptions(engine="batch", prices=prices, max_cost=100.0))  # type: ignore[arg-type]
     assert capped.complete
     assert max(len(batch.requests) for batch in provider.batches[1:]) == 3
+
+
+@CLIENTS
+def test_the_whole_price_is_counted_where_no_discount_is_documented(
+    provider: Provider, plan: MakePlan, store: RunStore
+) -> None:
+    prices = {"cohere:tester": Price(input=10_000.0, output=100_000.0)}
+    outcome = run(plan(2, protocol="cohere"), store, replace(BATCH, prices=prices))
+    assert outcome.tally.cost == pytest.approx(2 * (100 * 0.01 + 10 * 0.1))
+    assert totals(ledger(store, outcome.run))["cost"] == pytest.approx(outcome.tally.cost)
+    assert outcome.tally.notes == ["2 requests were submitted in batches."]
 
 
 def test_a_run_that_does_not_wait_is_collected_later(provider: Provider, plan: MakePlan, store: RunStore) -> None:

@@ -8,9 +8,10 @@ from typing import Any, cast
 import pytest
 
 from vantage import InputError
+from vantage.raters.models.base import ModelError
 from vantage.raters.models.remote import RemoteModel
 from vantage.runs.batch.protocols import Wire, load_protocol, read_result
-from vantage.runs.batch.providers import AnthropicBatches, GeminiBatches, OpenAIBatches
+from vantage.runs.batch.providers import AnthropicBatches, CohereBatches, GeminiBatches, OpenAIBatches
 
 
 @pytest.mark.parametrize(
@@ -83,3 +84,36 @@ def test_a_batch_that_google_refuses_says_why() -> None:
 
     standing = GeminiBatches().standing(cast(Wire, Line()), "batches/1")
     assert (standing.state, standing.sentence) == ("refused", "The batch was refused (No such model.).")
+
+
+def test_results_of_cohere_that_cannot_be_read_end_in_a_sentence() -> None:
+    class Line:
+        def get(self, path: str) -> Any:
+            parts = [{"url": "https://storage.example/part"}]
+            batch = {"status": "BATCH_STATUS_COMPLETED", "output_dataset_id": "o"}
+            return {"batch": batch, "dataset": {"dataset_parts": parts}}
+
+        def file(self, url: str) -> bytes:
+            assert url == "https://storage.example/part"
+            return b"PK"
+
+    standing = CohereBatches().standing(cast(Wire, Line()), "b")
+    with pytest.raises(ModelError, match=r"Cohere's results cannot be read \(it ends too early\)"):
+        list(standing.results)
+
+
+def test_a_batch_that_cohere_gives_up_says_why() -> None:
+    class Line:
+        def get(self, path: str) -> Any:
+            return {"batch": {"status": "BATCH_STATUS_FAILED", "status_reason": "no capacity"}}
+
+    standing = CohereBatches().standing(cast(Wire, Line()), "b")
+    assert (standing.state, standing.sentence) == ("refused", "The batch was refused (no capacity).")
+
+
+def test_thinking_and_text_are_written_as_data_sets_of_cohere_take_them() -> None:
+    body = {"model": "m", "stream": False, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 4}
+    asked = {**body, "thinking": {"type": "enabled", "token_budget": 9}, "response_format": {"type": "json_object"}}
+    told = {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], "max_tokens": 4}
+    assert CohereBatches().line("a", body) == {"custom_id": "a", "body": told}
+    assert CohereBatches().line("a", asked)["body"] == {**told, "reasoning": True, "thinking_budget": 9}

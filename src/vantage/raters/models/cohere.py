@@ -22,6 +22,7 @@ class CohereModel(RemoteModel):
     refused_keywords = (*SIZES, "additionalProperties")
     hosted, path = "https://api.cohere.com", "/v2/chat"
     usual_key = "CO_API_KEY"
+    batches = "cohere"
     without: Mapping[str, str] = {
         "p": WITHOUT["top_p"],
         **{name: WITHOUT[name] for name in ("response_format", "seed", "temperature")},

@@ -15,14 +15,14 @@ _LETTERS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "ı": "i", "İ":
 _DASHES = str.maketrans(
     dict.fromkeys("‐‑‒–—―−﹣-", "-")
     | dict.fromkeys("‘’ʼ`´", "'")
-    | dict.fromkeys("“”„「」『』《》", '"')
     | {"≈": "~", "。": ".", "।": ".", "،": ",", "、": ",", "؟": "?", "؛": ";"}
 )
 _UNSEEN = re.compile(
     "[\ufe0f\u20e3\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u00ad\ue000\ue001]|[^\\S\\n ]|[\x00-\x09\x0b-\x1f\x7f]"
 )
-# French sets them off by spaces.
-_GUILLEMETS = re.compile(r"«[^\S\n]?|[^\S\n]?»")
+# French sets guillemets off by spaces.
+_QUOTES = re.compile(r"[“”„「」『』《》]|«[^\S\n]?|[^\S\n]?»")
+_OBJECT = re.compile(r"\{\s*\"")
 # A number between the marks of mathematics, or words in its \\text, is written without them.
 _LATEX = re.compile(
     r"(?:\$|\\\()\s?((?:[+-]|\\minus\s?|\{-\})?\s?\d{1,4}(?:\.\d+)?)\s?(?:\$|\\\))|\\text\{([^{}\n]{0,80})\}"
@@ -79,7 +79,8 @@ def _shortened(text: str) -> str:
 def _normal(text: str) -> str:
     text = text.encode("utf-8", "replace").decode("utf-8")
     text = unicodedata.normalize("NFKC", text.translate(_LETTERS)).translate(_DASHES)
-    text = _GUILLEMETS.sub('"', text)
+    # Inside the strings of an object, quotation marks of another kind do not end them.
+    text = _QUOTES.sub("'" if _OBJECT.search(text) else '"', text)
     text = _LATEX.sub(lambda match: re.sub(r"\\minus\s?|\{-\}", "-", match[1] or match[2]), text)
     text = _MARKUP.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _UNSEEN.sub(lambda match: " " if match.group().isspace() else "", text)

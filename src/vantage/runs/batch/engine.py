@@ -35,7 +35,7 @@ from vantage.runs.batch.protocols import (
 from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
-from vantage.runs.prices import BATCH_SHARE
+from vantage.runs.prices import batch_share
 from vantage.runs.store import RunStore
 from vantage.runs.tables import among
 
@@ -137,7 +137,7 @@ _BLOCK: Final = 256
 class BatchEngine:
     """Sends requests as batches."""
 
-    price_share = BATCH_SHARE
+    in_batches = True
 
     def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """A client of the endpoint; models that run here have no batches to send."""
@@ -199,7 +199,8 @@ class _Batches:
     def end(self) -> None:
         self.wire.close()
         if self.submitted:
-            self.job.tally.notes.append(f"{self.submitted:,} requests were submitted in batches, at half the price.")
+            cheaper = ", at half the price" if batch_share(self.model.name) < 1 else ""
+            self.job.tally.notes.append(f"{self.submitted:,} requests were submitted in batches{cheaper}.")
         if self._open:
             self.job.tally.notes.append(
                 f"{self._under_way:,} requests are still in batches at {self.host}; run the same command again to "

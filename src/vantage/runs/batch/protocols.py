@@ -12,6 +12,8 @@ from pkgutil import resolve_name
 from typing import Any, Final, Literal, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
+import openai
+
 from vantage.errors import InputError, VantageError
 from vantage.raters.models.base import ModelError, Passing
 from vantage.raters.models.remote import RemoteModel
@@ -49,9 +51,15 @@ class Wire:
         text = self.ask(lambda: self.client.get(path, cast_to=str, options=self._options))
         return [line for line in text.split("\n") if line.strip()]
 
-    def upload(self, path: str, name: str, lines: Sequence[bytes], **fields: str) -> Any:
+    def file(self, url: str) -> bytes:
+        """A file at an address that the provider has told, to which no key is sent."""
+        options: Any = {"headers": dict.fromkeys(("Authorization", *self._options["headers"]), openai.Omit())}
+        kind = openai.HttpxBinaryResponseContent
+        return bytes(self.ask(lambda: self.client.get(url, cast_to=kind, options=options)).content)
+
+    def upload(self, path: str, name: str, lines: Sequence[bytes], part: str = "file", **fields: str) -> Any:
         """Uploads a file of lines; a second copy does no harm, since nothing is done with it yet."""
-        file = ("file", (name, b"\n".join(lines) + b"\n", "application/jsonl"))
+        file = (part, (name, b"\n".join(lines) + b"\n", "application/jsonl"))
         options: Any = {"headers": {"Content-Type": "multipart/form-data", **self._options["headers"]}}
         return self.ask(
             lambda: _data(self.client.post(path, cast_to=object, body=fields, files=[file], options=options))
@@ -180,6 +188,7 @@ PROTOCOLS: Final = {
     "anthropic": "vantage.runs.batch.providers:AnthropicBatches",
     "azure": "vantage.runs.batch.providers:AzureBatches",
     "bedrock": "vantage.runs.batch.providers:BedrockBatches",
+    "cohere": "vantage.runs.batch.providers:CohereBatches",
     "gemini": "vantage.runs.batch.providers:GeminiBatches",
     "mistral": "vantage.runs.batch.providers:MistralBatches",
     "together": "vantage.runs.batch.providers:TogetherBatches",
@@ -190,6 +199,8 @@ HOSTS: Final = {
     "together.xyz": "together",
     "anthropic.com": "anthropic",
     "azure.com": "azure",
+    "cohere.ai": "cohere",
+    "cohere.com": "cohere",
     "googleapis.com": "gemini",
     "mistral.ai": "mistral",
 }

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import struct
+import zlib
 from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import count
 from typing import Any, Final
 from urllib.parse import quote
 
+from vantage.raters.models.base import ModelError, brief
+from vantage.runs.batch.avro import records
 from vantage.runs.batch.protocols import BatchProtocol, BatchResult, Standing, Wire
 
 CHATS: Final = "/v1/chat/completions"
@@ -23,6 +27,9 @@ _RUNNING: Final = (
 )
 _GEMINI_RUNNING: Final = ("BATCH_STATE_UNSPECIFIED", "BATCH_STATE_PENDING", "BATCH_STATE_RUNNING")
 _BEDROCK_RUNNING: Final = ("Submitted", "Validating", "Scheduled", "InProgress", "Stopping")
+_COHERE_RUNNING: Final = (
+    *("BATCH_STATUS_UNSPECIFIED", "BATCH_STATUS_QUEUED", "BATCH_STATUS_IN_PROGRESS", "BATCH_STATUS_CANCELING"),
+)
 _GRPC: Final = {1: 408, 4: 504, 7: 403, 8: 429, 13: 500, 14: 503, 16: 401}
 """Google's codes of errors as the status that a single request would have got."""
 _UNTOLD: Final = "The batch has ended without a result for this request."
@@ -339,6 +346,71 @@ class BedrockBatches(BatchProtocol):
             return BatchResult(name, line["modelOutput"], status=200)
         error = line["error"]
         return BatchResult(name, error=str(error.get("errorMessage")), status=int(error.get("errorCode") or 0))
+
+
+class CohereBatches(BatchProtocol):
+    """Cohere's `/v2/batches`, whose requests and results are data sets: lines of JSON go in, Avro files come out."""
+
+    def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A request as it stands in the file: the batch names the model, and a data set knows no form of replies."""
+        kept = {key: body[key] for key in body if key not in ("model", "stream", "response_format", "thinking")}
+        said = [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in body["messages"]]
+        thinking, settings = body.get("thinking") or {}, {}
+        if "type" in thinking:
+            settings["reasoning"] = thinking["type"] != "disabled"
+        if "token_budget" in thinking:
+            settings["thinking_budget"] = thinking["token_budget"]
+        return {"custom_id": name, "body": {**kept, **settings, "messages": said}}
+
+    def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
+        """Uploads the data set, waits until it is found valid, and makes a batch of it."""
+        path = f"/v1/datasets?name={_file(token)}&type=batch-chat-v2-input"
+        file = str(wire.upload(path, _file(token), lines, part="data")["id"])
+        while (known := _dataset(wire, file)).get("validation_status") in ("unknown", "queued", "processing"):
+            wire.wait(CHECK)
+        if known.get("validation_status") == "failed":
+            raise ModelError(f"Cohere refuses the requests ({known.get('validation_error') or 'no reason is given'}).")
+        batch = {"name": f"vantage-{token}", "input_dataset_id": file, "model": model}
+        return str(wire.post_once("/v2/batches", batch)["batch"]["id"])
+
+    def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
+        """Looks for our token among the batches."""
+        following = ""
+        while True:
+            page = wire.get(f"/v2/batches?page_size={_PAGE}{following}")
+            for batch in page.get("batches") or ():
+                if batch.get("name") == f"vantage-{token}":
+                    return str(batch["id"])
+            if not page.get("next_page_token"):
+                return None
+            following = f"&page_token={quote(str(page['next_page_token']), safe='')}"
+
+    def standing(self, wire: Wire, batch: str) -> Standing:
+        """How far the batch has come."""
+        job = wire.get(f"/v2/batches/{quote(batch, safe='')}")["batch"]
+        if job.get("status") in _COHERE_RUNNING:
+            return Standing("running")
+        if not (output := job.get("output_dataset_id")):
+            return Standing("refused", _refused({"message": job.get("status_reason")}))
+        files = (wire.file(str(part["url"])) for part in _dataset(wire, str(output)).get("dataset_parts") or ())
+        return Standing("ended", _UNTOLD, (row for file in files for row in _rows(file)))
+
+    def result(self, line: Any) -> BatchResult:
+        """A record of the results."""
+        name, error = str(line["custom_id"]), line.get("error")
+        return BatchResult(name, error=str(error)) if error else BatchResult(name, line["body"], status=200)
+
+
+def _dataset(wire: Wire, name: str) -> Mapping[str, Any]:
+    known: Mapping[str, Any] = wire.get(f"/v1/datasets/{quote(name, safe='')}")["dataset"]
+    return known
+
+
+def _rows(file: bytes) -> Iterator[Any]:
+    try:
+        yield from records(file)
+    except (LookupError, ValueError, struct.error, zlib.error) as error:
+        raise ModelError(f"Cohere's results cannot be read ({brief(error)}).") from None
 
 
 def _seconds(time: Any) -> float:

@@ -20,8 +20,8 @@ from vantage.runs.options import RunOptions
 class Engine(Protocol):
     """Something that takes a stream of requests with keys and puts finished calls into the store."""
 
-    price_share: float
-    """What a token costs through this engine, as a share of its price."""
+    in_batches: bool
+    """Whether requests go in batches, whose tokens have a price of their own."""
 
     def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """The model, as far as this process needs it: to measure prompts, and for `run`."""

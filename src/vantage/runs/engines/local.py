@@ -152,7 +152,7 @@ LOOK_AGAIN: Final = 0.2
 class LocalEngine:
     """Sends requests from this process."""
 
-    price_share = 1.0
+    in_batches = False
 
     def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """The model itself, loaded here."""

@@ -172,7 +172,7 @@ _QUIET: Final = {
 class RayEngine:
     """Sends requests from the workers of a cluster."""
 
-    price_share = 1.0
+    in_batches = False
 
     def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """What prompts are measured with; a large model is not loaded here."""
