@@ -135,6 +135,18 @@ class _Table(RowIds):
         options = readings[0].options
         if asked is None and item and "value" not in options["map"] and not options.get("columns"):
             return self._shape()
+        block = fitting(self.facts, options.get("values", ()))
+        if block and not self.given.get("values"):
+            if what := self._shared_out(block, options["map"]["rater"] if item else ""):
+                return self._shape(doubt=what)
+            for reading in readings:
+                about, group = {**reading.options["map"]}, reading.options["map"]["rater"]
+                if asked is None and self._may_count(block, group):
+                    del about["rater"]
+                    counts = {"map": about, "counts": self.patterns(block), "traits": [group]}
+                    readings.append(TableReading(counts, f"columns count the answers of each '{group}'"))
+                    what = f"'{block[0]}' may be an answer of '{group}' or count the answers of a group"
+                    return self._shape(*readings, doubt=what)
         apart = f"{', '.join(map(repr, key[:-1]))} and {key[-1]!r} together identify the rows, and it is unclear which"
         if len(roles) > 1:
             if len(self.frame) <= SMALL or len(readings) > 4:
@@ -296,8 +308,15 @@ class _Table(RowIds):
                 return f"{what}; pass --map item=COLUMN,rater=COLUMN,value=COLUMN, or --columns and --values"
         return ""
 
-    def _shared_out(self, block: Sequence[str]) -> str:
-        """What to say of columns that count answers or share them out: they are no raters."""
+    def _may_count(self, block: Sequence[str], group: str) -> bool:
+        """Whether columns may count the answers of a few groups, rather than being the answers of raters."""
+        alike = len(block) > 2 and self._family(block) == list(block) and all(self.facts[n].whole for n in block)
+        codes = {code for n in block for code in self.facts[n].codes}
+        few = self.facts[group].distinct <= TINY and not self.said("rater", group)
+        return alike and few and min(codes) == 0 and max(codes) > 1
+
+    def _shared_out(self, block: Sequence[str], group: str = "") -> str:
+        """What to say of columns that count answers, of each group perhaps, or share them out: they are no raters."""
         numbers = [n for n in self.free if self.facts[n].kind == "number" and not self.dense(n)]
         parts = [n for n in numbers if not self.facts[n].whole]
         block = next(
@@ -311,12 +330,14 @@ class _Table(RowIds):
         named = ", ".join(f"'{n}'" for n in block[:3]) + (" …" if len(block) > 3 else "")
         what, quoted = f"columns {named} add up to {total:g} in every row", shlex.quote(",".join(self.patterns(block)))
         if not counts:
-            return f"{what}: they are shares of answers, not raters; pass --shares {quoted}"
+            by = f" --map rater={shlex.quote(group)}" if group else ""
+            return f"{what}: they are shares of answers, not raters; pass --shares {quoted}{by}"
         if len(self.frame) <= TINY and not self._family(block):
             return (
                 f"{what}, as counts of answers do; pass --counts {quoted}, or --columns and --values if they are none"
             )
-        return f"{what}: they count answers and are not raters; pass --counts {quoted}"
+        by = f" --traits {shlex.quote(group)}" if group else ""
+        return f"{what}: they count answers and are not raters; pass --counts {quoted}{by}"
 
     def _crossed(self, header: CrossedHeader, spread: str) -> Structure:
         """A table whose columns have two names: of a rater or an item, and of a question."""
