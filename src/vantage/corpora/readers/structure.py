@@ -135,7 +135,8 @@ class _Table(RowIds):
         options = readings[0].options
         if asked is None and item and "value" not in options["map"] and not options.get("columns"):
             return self._shape()
-        block = fitting(self.facts, options.get("values", ()))
+        numbers = [n for n in self.free if n not in key and self.facts[n].kind == "number"]
+        block = self._family(numbers) or fitting(self.facts, options.get("values", ()))
         if block and not self.given.get("values"):
             if what := self._shared_out(block, options["map"]["rater"] if item else ""):
                 return self._shape(doubt=what)
@@ -308,9 +309,9 @@ class _Table(RowIds):
                 return f"{what}; pass --map item=COLUMN,rater=COLUMN,value=COLUMN, or --columns and --values"
         return ""
 
-    def _may_count(self, block: Sequence[str], group: str) -> bool:
+    def _may_count(self, block: list[str], group: str) -> bool:
         """Whether columns may count the answers of a few groups, rather than being the answers of raters."""
-        alike = len(block) > 2 and self._family(block) == list(block) and all(self.facts[n].whole for n in block)
+        alike = len(block) > 2 and self._family(block) == block and all(self.facts[n].whole for n in block)
         codes = {code for n in block for code in self.facts[n].codes}
         few = self.facts[group].distinct <= TINY and not self.said("rater", group)
         return alike and few and min(codes) == 0 and max(codes) > 1
