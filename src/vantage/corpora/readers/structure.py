@@ -12,7 +12,6 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Final
 
 import polars as pl
@@ -26,6 +25,10 @@ from vantage.corpora.readers.comparisons import comparison
 from vantage.corpora.readers.row_ids import ITEMS, PEOPLE, RowIds
 from vantage.corpora.readers.table_file import ROW, CrossedHeader, FileRows
 
+TOO_FEW: Final = (
+    "there are too few rows to tell by their values which columns hold answers, and names do not say it; "
+    "pass --map item=COLUMN,rater=COLUMN,value=COLUMN, or --columns and --values"
+)
 UNSCALED: Final = "several columns may hold the answers"
 _ASKED: Final = re.compile(
     r"(?:q|f|v|item|frage|question|pregunta|satz|text|phrase|frase|stim|s|i|t|问题|题)[-_ ]?", re.IGNORECASE
@@ -141,9 +144,10 @@ class _Table(RowIds):
             if what := self._shared_out(block, options["map"]["rater"] if item else ""):
                 return self._shape(doubt=what)
             for reading in readings:
-                about, group = {**reading.options["map"]}, reading.options["map"]["rater"]
+                group = reading.options["map"]["rater"]
                 if asked is None and self._may_count(block, group):
-                    del about["rater"]
+                    mapped = reading.options["map"].items()
+                    about = {role: name for role, name in mapped if name not in (*block, group)}
                     counts = {"map": about, "counts": self.patterns(block), "traits": [group]}
                     readings.append(TableReading(counts, f"columns count the answers of each '{group}'"))
                     what = f"'{block[0]}' may be an answer of '{group}' or count the answers of a group"
@@ -280,9 +284,12 @@ class _Table(RowIds):
             return self._shape(doubt=what)
         if len(block) < (1 if spread else 2):
             return self._shape()
-        if not given and (what := self.unsure or ("" if spread else self._may_be_long())):
-            return self._shape(doubt=what)
+        if self.unsure and not given:
+            return self._shape(doubt=self.unsure)
         key = self.row_key(block)
+        told = given or spread or "text" in {*key, *self.facts} or self._family(block) == block
+        if len(self.frame) <= SMALL and not told:
+            return self._shape(doubt=TOO_FEW)
         spreads = [spread] if spread else self._spreads(block, key)
         every = [name for columns in blocks for name in columns]
         readings = [self._wide_options(columns, key, one, every) for columns in blocks for one in spreads]
@@ -296,18 +303,6 @@ class _Table(RowIds):
                 counts = {"map": {"item": key["id"]}, "counts": self.patterns(block)}
                 readings.append(TableReading(counts, "columns count answers"))
         return self._shape(*readings, doubt=doubt if len(readings) > 1 else "")
-
-    def _may_be_long(self) -> str:
-        """What to say of few rows without ids of their own that two columns tell apart, maybe by chance."""
-        size = len(self.frame)
-        if size > SMALL or any(self.is_surely_id(name) for name in self.free):
-            return ""
-        repeated = [n for n in self.free if 2 <= self.facts[n].distinct < size == self.facts[n].filled]
-        for key in combinations([n for n in repeated if self.facts[n].kind == "word" or self.facts[n].whole], 2):
-            if self.frame.select(pl.struct(key).n_unique()).item() == size:
-                what = f"there are too few rows to tell whether '{key[0]}' and '{key[1]}' are ids or answers"
-                return f"{what}; pass --map item=COLUMN,rater=COLUMN,value=COLUMN, or --columns and --values"
-        return ""
 
     def _may_count(self, block: list[str], group: str) -> bool:
         """Whether columns may count the answers of a few groups, rather than being the answers of raters."""
