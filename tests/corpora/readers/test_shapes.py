@@ -183,9 +183,10 @@ def test_where_nothing_says_which_is_the_best_both_readings_are_offered() -> Non
 
 
 GROUPS = [
-    {"id": f"t{n}", "sex": sex, "n_1": n % 3, "n_2": (n + at) % 4, "n_3": (3 * n + 2 * at) % 5} for n in range(12) for at, sex in
-    enumerate(("women", "men"))
-]  # fmt: skip
+    {"id": f"t{n}", "sex": sex, "n_1": n % 3, "n_2": (n + at) % 4, "n_3": (3 * n + 2 * at) % 5}
+    for n in range(12)
+    for at, sex in enumerate(("women", "men"))
+]
 
 
 def test_counts_of_labels_by_group(tmp_path: Path) -> None:
