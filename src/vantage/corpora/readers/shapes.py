@@ -181,8 +181,8 @@ def from_pairs(rows: FileRows, columns: Sequence[str], roles: Mapping[str, str])
                 raise rows.fault(problem, "correct the cell, or write tie", number, chosen[question])
             code = order.index(own[place - 1]) + 1 if place else None
             made.append((at, question, " | ".join(order), *order, code, order != own))
-    members = {f"item_{n}": pl.String for n in range(1, size + 1)}
-    types: dict[str, Any] = {"__at": pl.Int64, "__question": pl.String, "__item": pl.String, **members}
+    fields = {f"item_{n}": pl.String for n in range(1, size + 1)}
+    types: dict[str, Any] = {"__at": pl.Int64, "__question": pl.String, "__item": pl.String, **fields}
     new = pl.DataFrame(made, schema=types | {"__value": pl.Int64, "__swapped": pl.Boolean}, orient="row")
     frame = frame.drop({*columns, *chosen.values()})[new["__at"]]
     frame = pl.concat([frame, new.drop("__at", *(["__question"] if size == 2 else []))], how="horizontal")
@@ -190,7 +190,7 @@ def from_pairs(rows: FileRows, columns: Sequence[str], roles: Mapping[str, str])
     if about is not None and size == 2:
         frame = frame.with_columns(pl.format("{}: {}", about, "__item").alias("__item"))
     roles = {k: v for k, v in roles.items() if k not in ("item", *CHOSEN)} | {"item": "__item", "value": "__value"}
-    roles |= {name: name for name in members} | ({"question": "__question"} if size > 2 else {})
+    roles |= {name: name for name in fields} | ({"question": "__question"} if size > 2 else {})
     if frame["__value"].null_count():
         tied = pl.when(pl.col("__value").is_null()).then(pl.lit("ambiguous")).otherwise(pl.lit("answered"))
         frame, roles["status"] = frame.with_columns(tied.alias("__status")), "__status"
