@@ -287,8 +287,8 @@ class _Table(RowIds):
         if self.unsure and not given:
             return self._shape(doubt=self.unsure)
         key = self.row_key(block)
-        told = given or spread or "text" in {*key, *self.facts} or self._family(block) == block
-        if len(self.frame) <= SMALL and not told:
+        named = given or spread or "text" in {*key, *self.facts} or self._family(block) == block
+        if len(self.frame) <= SMALL and not named:
             return self._shape(doubt=TOO_FEW)
         spreads = [spread] if spread else self._spreads(block, key)
         every = [name for columns in blocks for name in columns]
