@@ -123,6 +123,106 @@ def test_comparisons_that_are_none(change: dict[str, str | None], problem: str) 
         )
 
 
+WORDS = ["joy", "calm", "rain", "loss", "fear", "work", "lunch", "fire"]
+TUPLES = pl.DataFrame(
+    [
+        {
+            "tuple": f"t{n}",
+            **{f"item{place + 1}": WORDS[(n + step) % 8] for place, step in enumerate((0, 1, 3, 6))},
+            "best": min((WORDS[(n + step) % 8] for step in (0, 1, 3, 6)), key=WORDS.index),
+            "worst": max((WORDS[(n + step) % 8] for step in (0, 1, 3, 6)), key=WORDS.index),
+            "annotator": who,
+        }
+        for n in range(8)
+        for who in ("ann", "bob")
+    ]
+)
+
+
+def test_best_and_worst_of_tuples(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = "--pairs item1,item2,item3,item4 --map best=best,worst=worst,rater=annotator"
+    assert wanted in preview(TUPLES)["command"]
+    places = [f"item{n}" for n in range(1, 5)]
+    corpus = read(TUPLES, pairs=places, map={"rater": "annotator"})
+    assert corpus == read(TUPLES)
+    assert corpus.sizes == {"items": 8, "raters": 2, "judgments": 32}
+    assert corpus.items.row(0) == ("joy | calm | loss | lunch", "joy", "calm", "loss", "lunch")
+    assert corpus.judgments.select("question", "value").rows()[:2] == [("best", 1), ("worst", 4)]
+    scores = dict(vantage.measures.scaling(corpus, ci="none").select("member", "estimate").iter_rows())
+    assert max(scores, key=scores.__getitem__) == "joy"
+    assert min(scores, key=scores.__getitem__) == "fire"
+    assert read(TUPLES, pairs=places, map={"rater": "annotator"}, instrument="best-worst").sizes == corpus.sizes
+    assert cells(again(corpus, tmp_path)) == cells(corpus)
+    TUPLES.write_csv(tmp_path / "t.csv")
+    command = ["corpora", "import", "table", "--from", str(tmp_path / "t.csv"), *wanted.split()]
+    assert run(capsys, monkeypatch, *command, "--to", tmp_path / "cli").code == 0
+    assert cells(Corpus.read(tmp_path / "cli")) == cells(corpus)
+
+
+def test_best_and_worst_by_their_places_and_in_any_order() -> None:
+    letters = TUPLES.with_columns(best=pl.lit("A"), worst=pl.lit("4"))
+    corpus = read(letters, pairs=[f"item{n}" for n in range(1, 5)], map={"rater": "annotator"})
+    assert {*corpus.judgments.select("question", "value").rows()} == {("best", 1.0), ("worst", 4.0)}
+    turned = pl.concat(
+        [TUPLES.head(1), TUPLES.head(1).with_columns(item1="item4", item4="item1", annotator=pl.lit("cy"))]
+    )
+    corpus = read(turned, pairs=[f"item{n}" for n in range(1, 5)], map={"rater": "annotator"})
+    assert corpus.sizes["items"] == 1
+    assert corpus.judgments["value"].to_list() == [1, 4, 1, 4]
+    with pytest.raises(InputError, match="no column is mapped to the worst; pass --map worst=COLUMN"):
+        read(TUPLES.drop("worst"), pairs=[f"item{n}" for n in range(1, 5)], map={"rater": "annotator"})
+
+
+def test_where_nothing_says_which_is_the_best_both_readings_are_offered() -> None:
+    seen = preview(TUPLES.rename({"best": "c1", "worst": "c2"}))
+    assert "either 'c1' or 'c2' may be the best" in seen["doubt"]
+    maps = [reading["command"].partition("--map ")[2].partition(" --to")[0] for reading in seen["readings"]]
+    assert maps == ["best=c1,worst=c2,rater=annotator", "best=c2,worst=c1,rater=annotator"]
+
+
+GROUPS = [
+    {"id": f"t{n}", "sex": sex, "n_1": n % 3, "n_2": (n + at) % 4, "n_3": (3 * n + 2 * at) % 5}
+    for n in range(12)
+    for at, sex in enumerate(("women", "men"))
+]
+
+
+def test_counts_of_labels_by_group(tmp_path: Path) -> None:
+    table = pl.DataFrame(GROUPS)
+    seen = preview(table)
+    assert "'n_1' may be an answer of 'sex' or count the answers of a group" in seen["doubt"]
+    assert any("--map item=id --counts n_1,n_2,n_3 --traits sex" in one["command"] for one in seen["readings"])
+    corpus = read(table, map={"item": "id"}, counts=["n_*"], traits=["sex"])
+    assert len(corpus.judgments) == table.select(pl.sum_horizontal("n_1", "n_2", "n_3").sum()).item()
+    assert corpus.raters["rater"].is_unique().all()
+    assert {*corpus.raters.filter(pl.col("rater").str.starts_with("men "))["sex"]} == {"men"}
+    assert Corpus.read(corpus.write(tmp_path / "c")) == corpus
+    made = vantage.export(corpus, "csv", tmp_path / "again.csv")
+    assert cells(read(made, traits=["sex"])) == cells(corpus)
+    same = table.with_columns(n_3=8 - pl.col("n_1") - pl.col("n_2"))
+    assert "pass --counts n_1,n_2,n_3 --traits sex" in preview(same)["problem"]
+
+
+def test_answers_of_groups_without_raters_are_other_people_in_each() -> None:
+    table = pl.DataFrame({"id": ["a", "a", "a", "b"], "sex": ["f", "f", "m", "m"], "value": [1, 2, 2, 3]})
+    corpus = read(table, map={"item": "id", "value": "value"}, anonymous=True, traits=["sex"])
+    assert corpus.raters.select("rater", "sex").rows() == [("f slot-1", "f"), ("f slot-2", "f"), ("m slot-1", "m")]
+
+
+def test_rows_made_of_one_do_not_repeat_items_and_raters() -> None:
+    counts = pl.DataFrame({"id": ["a", "b"], "n_1": [1, 3], "n_2": [0, 2], "text": ["Rain again.", "So it goes."]})
+    corpus = read(counts, map={"item": "id", "text": "text"}, counts=["n_*"])
+    assert corpus.items["item"].to_list() == ["a", "b"]
+    assert corpus.raters["rater"].to_list() == [f"slot-{n}" for n in range(1, 6)]
+    lists = pl.DataFrame({"id": ["a", "a"], "who": ["x", "y"], "labels": ["p|q", "q"], "age": [30, 40]})
+    assert read(lists, map={"item": "id", "rater": "who"}, lists="labels", traits=["age"]).raters.rows() == [
+        ("x", "person", 30),
+        ("y", "person", 40),
+    ]
+
+
 def test_two_raters_and_one_who_decides_are_no_comparison_without_a_question() -> None:
     rows = [{"id": n, "p": "yn"[n % 2], "q": "ny"[n % 2], "final": "yyn"[n % 3]} for n in range(12)]
     assert "if it is the winner of a comparison, pass --pairs p,q" in preview(pl.DataFrame(rows))["problem"]

@@ -28,18 +28,28 @@ def long(values: list[Any], raters: list[str] | None = None, **traits: list[Any]
         ([1, 2, 3, 4, 5, 8, 9], "8 and 9 lie far from the other values (1 to 5) and may mean that there is no answer"),
         (
             [1, 2, 3, 4, 5] * 5 + [0],
-            "0 occurs 1 time beside 1 to 5, and may be an error; pass --missing=0, or --valid=0",
+            "0 occurs 1 time beside 1 to 5, and may be an error or no answer; pass --missing=0, or --valid=0",
         ),
         (
             [1, 2, 3, 4, 5] * 5 + [6],
-            "6 occurs 1 time beside 1 to 5, and may be an error; pass --missing=6, or --valid=6",
+            "6 occurs 1 time beside 1 to 5, and may be an error or no answer; pass --missing=6, or --valid=6",
         ),
+        ([1, 2, 3, 4, 5, 6, 7, 0] * 9, "0 occurs 9 times beside 1 to 7, and may be an error or no answer"),
+        ([1, 2, 3, 4, 5, 0] * 3, "0 occurs 3 times beside 1 to 5, and may be an error or no answer"),
+        ([1, 2, 3, 4, 5, 6, 7, 9] * 9, "9 occurs 9 times beside 1 to 7, and may be an error or no answer"),
+        ([1, 2, 3, 4, 5] * 5 + [55], "55 occurs 1 time beside 1 to 5, and may be an error or no answer"),
+        (["1", "2", "3", "4", "5"] * 5 + ["3.5"], "3.5 occurs 1 time beside 1 to 5, and may be an error or no answer"),
     ],
 )
 def test_values_that_are_asked_about(values: list[Any], sentence: str) -> None:
     with pytest.raises(InputError) as caught:
         read(long(values))
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4], [*range(11)], [0, 1, 2, 3, 4, 5, 6]])
+def test_usual_scales_need_no_question(values: list[int]) -> None:
+    assert read(long(values * 5)).questions[0].scale.codes == tuple(values)
 
 
 def test_the_options_settle_it() -> None:
@@ -49,7 +59,7 @@ def test_the_options_settle_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "raters", [["r01", "r1"], ["Müller", "Mueller"], ["O’Neil", "O'Neil"], ["1", "01"], ["José", "Jose"]]
+    "raters", [["r01", "r1"], ["Müller", "Mueller"], ["O’Neil", "O'Neil"], ["1", "01"], ["1", "1.0"], ["José", "Jose"]]
 )
 def test_two_spellings_may_be_one_person(raters: list[str]) -> None:
     table = pl.DataFrame({"item": ["a", "b"], "rater": raters, "value": [1, 2]})

@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 import polars.selectors as cs
 
-from vantage.corpora.readers.aggregates import ENOUGH, numbers_of, sums_and_means
+from vantage.corpora.readers.aggregates import numbers_of, sums_and_means
 from vantage.corpora.readers.cleaning import CLEAN, RAW
 from vantage.corpora.readers.column_facts import (
     FEW,
@@ -36,8 +36,6 @@ TINY: Final = 6
 """Answers of so few rows tell little about a column."""
 SMALL: Final = 15
 """So few rows of a table whose names say nothing leave several readings open."""
-POINTS: Final = 10
-"""The answers to a few easy and hard items may have nothing in common on a scale as long as this."""
 STEP: Final = 5
 """Sliders from 0 to 100 are often answered, or made, in steps of five."""
 TOGETHER: Final = 0.2
@@ -110,22 +108,15 @@ class Columns:
         described = [n for n in block if n not in family and (self.said("trait", n) or self.said("remark", n))]
         block = [n for n in self.facts if n in block and n not in totals and n not in described]
         family = [n for n in family if n not in totals]
-        texts = any(fact.kind == "text" for fact in self.facts.values())
-        if len(self.frame) <= ENOUGH and not family and not texts:
-            self._ask_about(block)
         if turned := self._turned_round(block):
             what = f"'{turned[1]}' is '{turned[0]}' reversed, and only one of them can be an answer"
             self.unsure = f"{what}; pass --columns, and --values with the columns that hold answers"
         if rivals := self._rivals(groups[1:], block, totals):
-            if len(self.frame) <= SMALL and not (family or self._family(rivals)):
-                self._ask_about([block[0], rivals[0]])
             ways = self._named(block, family, totals)[0] if len(family) >= 2 else [block]
             return [*ways, rivals], f"both '{block[0]}' and '{rivals[0]}' may be answers"
         if len(family) >= 2 and len(block) <= 3 * len(family):
             return self._named(block, family, totals)
-        ways, doubt = self._unnamed(block, totals)
-        self._ask_if_few(ways[0], totals)
-        return ways, doubt
+        return self._unnamed(block, totals)
 
     def _turned_round(self, block: Sequence[str]) -> tuple[str, str] | None:
         """Two columns that always add up to the same, as an answer and its reversed copy do."""
@@ -165,37 +156,6 @@ class Columns:
             return not every and len({fact.kind for fact in facts} - {"empty"}) == 1
 
         return {one for one, facts in called.items() if "*" in one and tells(facts)}
-
-    def _ask_if_few(self, first: list[str], totals: Iterable[str]) -> None:
-        """Of few rows, asks about columns that lack some answers of the others, or have others beside."""
-        if not first or len(self.frame) > SMALL:
-            return
-        pooled = {code for n in first for code in self.facts[n].codes}
-        more = [n for n in self.free if n not in first and n not in totals and self._may_belong(n, first[0], pooled)]
-        # A sex is coded 1 and 2; two other columns say too little of the scale.
-        sexes = [n for n in first if {*self.facts[n].codes} == {1, 2}]
-        beyond = any({*self.facts[n].codes} - {1, 2} for n in (*first, *more)) and len(first) - len(sexes) <= 2
-        doubtful = [*more, *(self._between_steps([*first, *more]) if more else ()), *(sexes if beyond else ())]
-        if doubtful:
-            self._ask_about(list(dict.fromkeys(doubtful)))
-
-    def _ask_about(self, names: Sequence[str]) -> None:
-        named = ", ".join(f"'{n}'" for n in names[:4])
-        hold = "holds" if len(names) == 1 else "hold"
-        self.unsure = f"there are too few rows to tell whether {named} {hold} answers; pass --columns and --values"
-
-    def _may_belong(self, name: str, other: str, pooled: set[Any]) -> bool:
-        """Whether a column may hold answers as others do: some of their words, or numbers among theirs."""
-        one = self.facts[name]
-        if not self._same_kind(name, other) or one.whole != self.facts[other].whole or not one.codes:
-            return False
-        if one.kind == "word":
-            return bool(pooled & set(one.codes))
-        low, high = min(one.codes), max(one.codes)
-        least, most = min(pooled), max(pooled)
-        shared = min(high, most) - max(low, least)
-        near = max(high, most) - min(low, least) <= POINTS
-        return not self.counts_rows(name) and (near or shared >= 0.25 * (high - low))
 
     def _family(self, names: Sequence[str]) -> list[str]:
         """Those of some columns that are called alike, such as q_1 … q_9."""
@@ -243,20 +203,13 @@ class Columns:
         narrow = self._narrow(block)
         block = [n for n in block if n not in narrow]
         pooled = {code for n in block for code in self.facts[n].codes}
-        most = 3 if len(self.frame) <= SMALL else 4
-        few = [n for n in block if len(self.facts[n].codes) <= 2 and len(pooled) >= most and self.facts[n].filled > 3]
+        few = [n for n in block if len(self.facts[n].codes) <= 2 and len(pooled) >= 4 and self.facts[n].filled > 3]
         between = self._between_steps(block)
         if few and 2 < len(block) > len(few):
             what = f"'{few[0]}' has fewer different answers than the other columns"
-            if (len(few) > 1 or between) and len(self.frame) <= SMALL:
-                self._ask_about([*few, *between])
             return [block, [n for n in block if n not in few]], what
         if len(block) < 3 or all(self.rows.labels.get(n) for n in block):
             return [block], ""
-        held = Counter(code for n in block for code in self.facts[n].codes)
-        own = [n for n in block if len(block) > TINY and any(held[code] == 1 for code in self.facts[n].codes)]
-        if len(own) == 1 and len(self.frame) <= SMALL:
-            return [block, [n for n in block if n not in own]], f"'{own[0]}' has an answer that no other column has"
         order, apart = list(self.facts), between
         texts = any(self.facts[n].kind == "text" for n in self.free) or "text" in self.facts
         for edge, step in () if between else ((block[0], -1), (block[-1], 1)):

@@ -232,18 +232,31 @@ class Cleaning:
             doubt.otherwise = {"valid": shown} if all(abs(n) < 10 for n in far) else {}
             raise doubt
 
-    def check_rare(
+    def check_ends(
         self, rows: FileRows, column: str, counts: Mapping[float, int], where: Callable[[float], int]
     ) -> None:
-        """Stops at a number next to a scale from 1 on that hardly occurs: 0 or 6 beside 1 to 5 may be an error."""
+        """Doubts a number beside a scale from 1 on: a 0, one beyond a gap, a rare one, or one between its steps."""
         codes, total = sorted(counts), sum(counts.values())
-        known = _numbers([*self.missing, *self.valid])
+        known, rare = _numbers([*self.missing, *self.valid]), max(1, total // 100) if total >= 20 else 0
+        steps = [code for code in codes if code % 1 == 0]
+        odd = [code for code in codes if code % 1] if 2 < len(steps) <= 11 else []
+        if odd and sum(counts[code] for code in odd) > rare:
+            odd = []
         for code, rest in ((codes[0], codes[1:]), (codes[-1], codes[:-1])) if len(codes) > 4 else ():
-            usual = rest == [float(n) for n in range(1, len(rest) + 1)] and len(rest) in (5, 7, 9)
-            if usual and total >= 20 and counts[code] <= max(1, total // 100) and code not in known:
-                seen, shown = f"{counted(counts[code], 'time')} beside 1 to {len(rest)}", show_code(code)
-                remedy = f"pass {self.also([shown])}, or --valid={shown} where that is what was answered"
-                raise rows.fault(f"{shown} occurs {seen}, and may be an error", remedy, where(code), column)
+            scale = len(rest)
+            if rest == [float(n) for n in range(1, scale + 1)] and scale in (5, 7, 9):
+                # 1 to 6 and 1 to 10 are scales too.
+                apart = code == 0 or code in SENTINELS or (code > scale + 1 and rare > 0)
+                odd += [code] if apart or counts[code] <= rare else []
+        if odd := [code for code in odd if code not in known]:
+            rest = [code for code in codes if code not in odd]
+            seen = f"{show_code(odd[0])} occurs {counted(counts[odd[0]], 'time')}"
+            problem = f"{seen} beside {show_code(rest[0])} to {show_code(rest[-1])}, and may be an error or no answer"
+            shown = [show_code(code) for code in odd]
+            remedy = f"pass {self.also(shown)}, or --valid={','.join(shown)} where that is what was answered"
+            doubt = rows.doubt(problem, remedy, where(odd[0]), column, missing=shown)
+            doubt.otherwise = {"valid": shown}
+            raise doubt
 
     def trait(self, rows: FileRows, column: str, seen: pl.DataFrame) -> dict[Any, Any]:
         """What to replace among the values of a trait: codes for missing, and spellings joined as the user has said."""
@@ -321,13 +334,14 @@ class Cleaning:
     def _respelt(
         self, rows: FileRows, column: str, name: str, ids: pl.Series, where: Callable[[str], int]
     ) -> dict[str, str]:
-        """Joins ids that are spelt in two ways: r01 and r1, Müller and Mueller, O’Neil and O'Neil."""
-        if not ids.str.contains(r"[^ -~]|[A-Z]|(^|\D)0\d").any():
+        """Joins ids that are spelt in two ways: r01 and r1, 1 and 1.0, Müller and Mueller, O’Neil and O'Neil."""
+        if not ids.str.contains(r"[^ -~]|[A-Z]|(^|\D)0\d|^\d+\.0$").any():
             return {}
         folded = ids.str.to_lowercase().str.replace_many(
             ["ä", "ö", "ü", "ß", "’", "‘"], ["ae", "oe", "ue", "ss", "'", "'"]
         )
-        folded = folded.str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.replace_all(r"(^|\D)0+(\d)", "${1}${2}")
+        folded = folded.str.normalize("NFKD").str.replace_all(r"\p{M}", "")
+        folded = folded.str.replace_all(r"(^|\D)0+(\d)", "${1}${2}").str.replace(r"^(\d+)\.0$", "${1}")
         if folded.n_unique() == len(folded):
             return {}
         lower = ids.str.strip_chars().str.to_lowercase().str.normalize("NFC")

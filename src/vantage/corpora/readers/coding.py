@@ -74,7 +74,7 @@ def inferred(
             cleaning.check_far(rows, column, values, first_row(numbers, CLEAN))
             if "count" in numbers.columns:
                 counts = numbers.group_by(CLEAN).agg(pl.col("count").sum())
-                cleaning.check_rare(rows, column, dict(counts.iter_rows()), first_row(numbers, CLEAN))
+                cleaning.check_ends(rows, column, dict(counts.iter_rows()), first_row(numbers, CLEAN))
         scales[question] = inferred_scale(cleaning, question, values, labels(question), opt_outs, fail)
     return bare(rows, scales)
 

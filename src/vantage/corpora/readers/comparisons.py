@@ -1,8 +1,12 @@
-"""Whether a table holds comparisons: two columns with the same names, never equal in a row, and which of them won."""
+"""Whether a table holds comparisons: columns with the same names, never equal in a row, and which of them won.
+
+Of two columns one tells the winner, of more there is the best and the worst.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
@@ -34,8 +38,38 @@ def comparison(table: RowIds) -> tuple[list[dict[str, Any]], str] | None:
         won = [n for n in held if n not in (one, other) and _wins(cells[n], first, second)]
         if len(won) == 1:
             chance = _by_chance(cells[won[0]], first, second)
-            if made := _compared(table, one, other, won[0], len(held[one] | held[other]), chance=chance):
+            members, winner = len(held[one] | held[other]), {"value": won[0]}
+            if made := _compared(table, [one, other], winner, members, chance=chance):
                 return made
+    return _tuples(table, cells, held)
+
+
+def _tuples(
+    table: RowIds, cells: dict[str, pl.Series], held: dict[str, set[str]]
+) -> tuple[list[dict[str, Any]], str] | None:
+    """The same of three or more members, of whom two other columns name the best and the worst."""
+    for chosen in combinations(held, 2):
+        named = held[chosen[0]] | held[chosen[1]]
+        members = [n for n in held if n not in chosen and 2 * len(held[n] & named) >= len(named)]
+        pooled = set[str]().union(*(held[n] for n in members))
+        if len(members) < 3 or not named <= pooled:
+            continue
+        rows = list(zip(*(cells[n] for n in members), strict=True))
+        one, other = (cells[c].to_list() for c in chosen)
+        if not all(
+            a != b and {a, b} <= {*row} and len({*row}) == len(row) for row, a, b in zip(rows, one, other, strict=True)
+        ):
+            continue
+        same = sum((share / len(rows)) ** 2 for share in Counter(row[0] for row in rows).values())
+        if (1 - same) ** (len(rows) * len(members)) > CHANCE:
+            continue
+        best, worst = chosen[::-1] if table.said("best", chosen[1]) or table.said("worst", chosen[0]) else chosen
+        made = _compared(table, members, {"best": best, "worst": worst}, len(pooled), chance=False)
+        if made and not (table.said("best", best) or table.said("worst", worst)):
+            turned = [{**way, "map": {**way["map"], "best": worst, "worst": best}} for way in made[0]]
+            doubt = f"either '{best}' or '{worst}' may be the best"
+            return [*made[0], *turned], f"{doubt}; also, {made[1]}" if made[1] else doubt
+        return made
     return None
 
 
@@ -59,9 +93,9 @@ def _by_chance(won: pl.Series, first: pl.Series, second: pl.Series) -> bool:
 
 
 def _compared(
-    table: RowIds, one: str, other: str, winner: str, members: int, *, chance: bool
+    table: RowIds, columns: Sequence[str], won: Mapping[str, str], members: int, *, chance: bool
 ) -> tuple[list[dict[str, Any]], str] | None:
-    rest = [n for n in table.free if n not in (one, other, winner) and not table.facts[n].unique]
+    rest = [n for n in table.free if n not in (*columns, *won.values()) and not table.facts[n].unique]
     rest = [n for n in rest if table.facts[n].distinct > 1 and table.facts[n].kind in ("word", "number", "text")]
     given = table.map.get("rater")
     raters = [given] if given else [n for n in rest if table.said("rater", n)]
@@ -69,17 +103,17 @@ def _compared(
         return None
     if chance or (members <= 3 and not raters):
         # Two raters who disagree and one who decides look the same.
-        what = f"'{winner}' is always '{one}' or '{other}', which are never the same"
-        return [], f"{what}; if it is the winner of a comparison, pass --pairs {one},{other}"
+        what = f"'{next(iter(won.values()))}' is always '{columns[0]}' or '{columns[1]}', which are never the same"
+        return [], f"{what}; if it is the winner of a comparison, pass --pairs {','.join(columns)}"
     readings: list[dict[str, Any]] = []
     judges: list[str | None] = [*(raters[:1] or rest[:2])] or [None]
     for rater in judges:
-        mapping = {"value": winner, **({"rater": rater} if rater else {})}
-        if about := _compared_on(table, [n for n in (one, other, rater) if n], rest):
+        mapping = {**won, **({"rater": rater} if rater else {})}
+        if len(columns) == 2 and (about := _compared_on(table, [n for n in (*columns, rater) if n], rest)):
             mapping["item"] = about
-        readings.append({"pairs": [one, other], "map": mapping} | ({} if rater else {"anonymous": True}))
+        readings.append({"pairs": [*columns], "map": mapping} | ({} if rater else {"anonymous": True}))
     if len(readings) == 1 and rest and not raters:
-        readings.append({**readings[0], "map": {"value": winner, "item": rest[0]}, "anonymous": True})
+        readings.append({**readings[0], "map": {**won, "item": rest[0]}, "anonymous": True})
     return readings, "it is unclear which column is the rater" if len(readings) > 1 else ""
 
 

@@ -124,6 +124,7 @@ class RowIds(Columns):
     def _named_pair(self, held: set[str]) -> tuple[str, str] | None:
         """Two columns whose names say that they are the item and the rater, where nothing in the data contradicts."""
         free = [n for n in self.facts if n not in held and self.facts[n].filled == self.facts[n].rows]
+        free = [n for n in free if self.facts[n].kind != "time"]
         items = [n for n in free if n == self.map.get("item") or (n in self.free and self.said("item", n))]
         items += [n for n in free if n in self.free and NAMED_ID.fullmatch(n)]
         items += [n for n in free if n == self.map.get("text") or (n in self.free and self.said("text", n))]

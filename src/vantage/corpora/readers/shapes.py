@@ -5,21 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
 from vantage.corpora.readers.cleaning import Cleaning, code_of, counted, inferred_scale
+from vantage.corpora.readers.coding import bare
 from vantage.corpora.readers.columns import PLACES, TIES, fitting
 from vantage.corpora.readers.files import read_table
 from vantage.corpora.readers.table_file import ROW, FileRows, check_column
 from vantage.errors import InputError
-from vantage.scales import Scale
+from vantage.instruments import Instrument
+from vantage.scales import Option, OptOut, Scale
 
 SLOT: Final = {"rater": "__rater", "kind": "__kind"}
 """The columns of unknown raters, who are different people within a row or an item."""
+CHOSEN: Final = ("best", "worst")
+"""What is asked about a tuple."""
 SHARES: Final = "__shares"
 """The column of distributions over the codes of the scale."""
 
@@ -47,12 +51,17 @@ def shaped(
     if pairs:
         rows, roles = from_pairs(rows, pairs, roles)
     if counts:
-        return from_counts(rows, counts, roles)
-    return from_rows(rows, roles) if anonymous else (rows, roles)
+        return from_counts(rows, counts, roles, traits)
+    return from_rows(rows, roles, traits) if anonymous else (rows, roles)
 
 
-def from_counts(rows: FileRows, patterns: Sequence[str], roles: Mapping[str, str]) -> tuple[FileRows, dict[str, str]]:
-    """One row per person behind counts such as n_1 … n_5; what the names of columns have in common is no label."""
+def from_counts(
+    rows: FileRows, patterns: Sequence[str], roles: Mapping[str, str], traits: Sequence[str]
+) -> tuple[FileRows, dict[str, str]]:
+    """One row per person behind counts such as n_1 … n_5; what the names of columns have in common is no label.
+
+    Where traits say which group a row counts, the people of each group are others.
+    """
     labels = _answer_columns(rows, patterns)
     held = list(labels)
     counts = pl.col("__count").cast(pl.String).cast(pl.Float64, strict=False)
@@ -71,7 +80,7 @@ def from_counts(rows: FileRows, patterns: Sequence[str], roles: Mapping[str, str
     )
     lazy = lazy.sort(ROW, maintain_order=True).filter(pl.col("__count") > 0)
     lazy = lazy.select(pl.exclude("__count", "__column").repeat_by("__count")).explode(cs.all())
-    made, slots = _with_slots(rows.having(lazy), ROW)
+    made, slots = _with_slots(rows.having(lazy), [ROW], traits)
     return made, {**roles, **slots, "value": "__value"}
 
 
@@ -138,79 +147,107 @@ def from_shares(
 
 
 def from_pairs(rows: FileRows, columns: Sequence[str], roles: Mapping[str, str]) -> tuple[FileRows, dict[str, str]]:
-    """Comparisons (A, B, winner) as judgments of pairs: which place won, 1 or 2; a tie is an opt-out.
+    """Comparisons (A, B, winner) or tuples (A, B, C …, best, worst): which place was chosen, from 1 on; a tie declines.
 
-    A pair that was shown in both orders is one item, in the order in which it comes first.
+    What was shown in several orders is one item, in the order in which it comes first.
     """
-    if len(columns) != 2 or columns[0] == columns[1]:
-        raise rows.fault("a pair has two columns", "pass --pairs FIRST,SECOND")
-    winner = roles.get("value") or next((n for n in ("value", "winner") if n in rows.schema), None)
-    if winner is None:
-        raise rows.fault("no column is mapped to the winner", "pass --map value=COLUMN")
-    for name in (*columns, winner):
-        check_column(rows.path, list(rows.schema), name)
-    places = {**PLACES, columns[0].casefold(): 1, columns[1].casefold(): 2}
+    size, chosen = len(columns), _chosen(rows, columns, roles)
+    noun = "pair" if size == 2 else "tuple"
+    places = {**PLACES, **{name.casefold(): n for n, name in enumerate(columns, 1)}}
+    places |= {sign: n for n in range(3, size + 1) for sign in (str(n), chr(96 + n))}
     frame = rows.lazy.collect()
-    cells = frame.select(pl.col(*columns, winner).cast(pl.String).str.strip_chars().str.replace(r"^(\d+)\.0$", "$1"))
-    first, second, won = (cells[name].to_list() for name in (*columns, winner))
-    named = any(w is not None and w in (a, b) for a, b, w in zip(first, second, won, strict=True))
-    ids: dict[frozenset[str], tuple[str, str]] = {}
-    made: list[tuple[str, str, str, int | None, bool]] = []
-    for number, a, b, w in zip(frame[ROW], first, second, won, strict=True):
-        if a is None or b is None or a == b:
-            raise rows.fault("a pair needs two different members", "correct the row", number, columns[1])
-        tie = w is not None and TIES.fullmatch(w) is not None and w not in (a, b)
-        written = {a: 1, b: 2} if named else places
-        place = None if tie or w is None else written.get(w if named else w.casefold())
-        if place is None and not tie:
-            problem = "the winner is empty" if w is None else f"'{w}' is neither '{a}' nor '{b}' nor a tie"
-            raise rows.fault(problem, "correct the cell, or write tie", number, winner)
-        one, other = ids.setdefault(frozenset((a, b)), (a, b))
-        made.append((f"{one} | {other}", one, other, place if place is None or one == a else 3 - place, one != a))
-    types = {
-        "__item": pl.String,
-        "item_1": pl.String,
-        "item_2": pl.String,
-        "__value": pl.Int64,
-        "__swapped": pl.Boolean,
-    }
-    new = pl.DataFrame(made, schema=types, orient="row")
-    frame = pl.concat([frame.drop(winner, *columns), new], how="horizontal")
+    answers = [column for column in chosen.values() if column not in columns]
+    cells = frame.select(pl.col(*columns, *answers).cast(pl.String).str.strip_chars().str.replace(r"^(\d+)\.0$", "$1"))
+    shown, won = cells.select(columns).rows(), cells.select(chosen.values()).rows()
+    named = any(not {*answer, None}.isdisjoint({*own} - {None}) for own, answer in zip(shown, won, strict=True))
+    ids: dict[frozenset[str], tuple[str, ...]] = {}
+    made: list[tuple[Any, ...]] = []
+    for at, (number, own, answer) in enumerate(zip(frame[ROW], shown, won, strict=True)):
+        if None in own or len({*own}) < size:
+            raise rows.fault(
+                f"a {noun} needs {'two' if size == 2 else size} different members",
+                "correct the row",
+                number,
+                columns[-1],
+            )
+        order = ids.setdefault(frozenset(own), own)
+        for question, w in zip(chosen, answer, strict=True):
+            tie = w is not None and TIES.fullmatch(w) is not None and w not in own
+            written = {member: n for n, member in enumerate(own, 1)} if named else places
+            place = None if tie or w is None else written.get(w if named else w.casefold())
+            if place is None and not tie:
+                members = " nor ".join(f"'{member}'" for member in own)
+                problem = f"the {question} is empty" if w is None else f"'{w}' is neither {members} nor a tie"
+                raise rows.fault(problem, "correct the cell, or write tie", number, chosen[question])
+            code = order.index(own[place - 1]) + 1 if place else None
+            made.append((at, question, " | ".join(order), *order, code, order != own))
+    fields = {f"item_{n}": pl.String for n in range(1, size + 1)}
+    types: dict[str, Any] = {"__at": pl.Int64, "__question": pl.String, "__item": pl.String, **fields}
+    new = pl.DataFrame(made, schema=types | {"__value": pl.Int64, "__swapped": pl.Boolean}, orient="row")
+    frame = frame.drop({*columns, *chosen.values()})[new["__at"]]
+    frame = pl.concat([frame, new.drop("__at", *(["__question"] if size == 2 else []))], how="horizontal")
     about, notes = roles.get("item") or ("item" if "item" in frame.columns else None), list(rows.notes)
-    if about is not None:
+    if about is not None and size == 2:
         frame = frame.with_columns(pl.format("{}: {}", about, "__item").alias("__item"))
-    roles = {k: v for k, v in roles.items() if k != "item"} | {"item": "__item", "item_1": "item_1", "item_2": "item_2"}
-    roles["value"] = "__value"
+    roles = {k: v for k, v in roles.items() if k not in ("item", *CHOSEN)} | {"item": "__item", "value": "__value"}
+    roles |= {name: name for name in fields} | ({"question": "__question"} if size > 2 else {})
     if frame["__value"].null_count():
         tied = pl.when(pl.col("__value").is_null()).then(pl.lit("ambiguous")).otherwise(pl.lit("answered"))
         frame, roles["status"] = frame.with_columns(tied.alias("__status")), "__status"
         notes.append(f"{counted(frame['__value'].null_count(), 'tie')} read as ambiguous.")
-    if frame["__swapped"].any():
-        count = counted(int(frame["__swapped"].sum()), "row")
-        notes.append(f"{count} showed a pair in the other order than its first.")
+    if new["__swapped"].any():
+        count = counted(new.filter("__swapped")["__at"].n_unique(), "row")
+        notes.append(f"{count} showed a {noun} in another order than its first.")
         if "sample" not in roles and (rater := roles.get("rater") or ("rater" if "rater" in frame.columns else None)):
             both = pl.col("__swapped").n_unique().over("__item", rater) > 1
             frame = frame.with_columns((both & pl.col("__swapped")).cast(pl.Int64).alias("__sample"))
             roles["sample"] = "__sample"
-    labels = {**rows.labels, "__value": {1.0: "first", 2.0: "second"}}
+    labels = {**rows.labels, "__value": {1.0: "first", 2.0: "second"}} if size == 2 else rows.labels
     return rows.having(frame, labels=labels, notes=tuple(notes)), roles
 
 
-def from_rows(rows: FileRows, roles: Mapping[str, str]) -> tuple[FileRows, dict[str, str]]:
-    """Rows without raters: the first, second … answer to each item is that of another person."""
+def _chosen(rows: FileRows, columns: Sequence[str], roles: Mapping[str, str]) -> dict[str, str]:
+    """The columns that say which of the compared members was chosen: as winner, or as best and as worst."""
+    if len({*columns}) < max(len(columns), 2):
+        raise rows.fault("a comparison has two or more columns", "pass --pairs FIRST,SECOND")
+    if len(columns) > 2:
+        chosen = {name: roles.get(name) or name for name in CHOSEN}
+    else:
+        winner = roles.get("value") or next((n for n in ("value", "winner") if n in rows.schema), "")
+        chosen = {"winner": winner}
+    for name, column in chosen.items():
+        if column not in rows.schema:
+            role = "value" if name == "winner" else name
+            raise rows.fault(f"no column is mapped to the {name}", f"pass --map {role}=COLUMN")
+    for name in columns:
+        check_column(rows.path, list(rows.schema), name)
+    return chosen
+
+
+def of_tuples(rows: FileRows, columns: Sequence[str], opt_outs: tuple[OptOut, ...]) -> Instrument | None:
+    """What is asked about tuples: which member is best and which is worst, by their places. Null for pairs."""
+    places = tuple(Option(float(n), f"place {n}") for n in range(1, len(columns) + 1))
+    return bare(rows, dict.fromkeys(CHOSEN, Scale(places, "nominal", opt_outs))) if len(places) > 2 else None
+
+
+def from_rows(rows: FileRows, roles: Mapping[str, str], traits: Sequence[str] = ()) -> tuple[FileRows, dict[str, str]]:
+    """Rows without raters: the first, second … answer to each item, in a group, is that of another person."""
     key = (
         roles.get("item") or roles.get("text") or next((name for name in ("item", "text") if name in rows.schema), None)
     )
     if key is None:
         raise rows.fault("no column is mapped to the item", "pass --map item=COLUMN")
-    check_column(rows.path, list(rows.schema), key)
-    made, slots = _with_slots(rows, *[key, *([roles["question"]] if "question" in roles else [])])
+    for name in (key, *traits):
+        check_column(rows.path, list(rows.schema), name)
+    made, slots = _with_slots(rows, [key, *([roles["question"]] if "question" in roles else [])], traits)
     return made, {**roles, **slots}
 
 
-def _with_slots(rows: FileRows, *key: str) -> tuple[FileRows, dict[str, str]]:
-    place = pl.int_range(pl.len()).over(key) + 1
-    lazy = rows.lazy.with_columns(pl.format("slot-{}", place).alias("__rater"), pl.lit("slot").alias("__kind"))
+def _with_slots(rows: FileRows, key: Sequence[str], traits: Sequence[str]) -> tuple[FileRows, dict[str, str]]:
+    """The rows with numbered people within a key; those of each group, of whom the traits are known, are others."""
+    place = pl.int_range(pl.len()).over(*key, *traits) + 1
+    name = pl.concat_str([*(pl.col(trait) for trait in traits), pl.format("slot-{}", place)], separator=" ")
+    lazy = rows.lazy.with_columns(name.alias("__rater"), pl.lit("slot").alias("__kind"))
     return rows.having(lazy.collect()), dict(SLOT)
 
 

@@ -12,7 +12,6 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Final
 
 import polars as pl
@@ -26,6 +25,10 @@ from vantage.corpora.readers.comparisons import comparison
 from vantage.corpora.readers.row_ids import ITEMS, PEOPLE, RowIds
 from vantage.corpora.readers.table_file import ROW, CrossedHeader, FileRows
 
+TOO_FEW: Final = (
+    "there are too few rows to tell by their values which columns hold answers, and names do not say it; "
+    "pass --map item=COLUMN,rater=COLUMN,value=COLUMN, or --columns and --values"
+)
 UNSCALED: Final = "several columns may hold the answers"
 _ASKED: Final = re.compile(
     r"(?:q|f|v|item|frage|question|pregunta|satz|text|phrase|frase|stim|s|i|t|问题|题)[-_ ]?", re.IGNORECASE
@@ -141,6 +144,20 @@ class _Table(RowIds):
         options = readings[0].options
         if asked is None and item and "value" not in options["map"] and not options.get("columns"):
             return self._shape()
+        numbers = [n for n in self.free if n not in key and self.facts[n].kind == "number"]
+        block = self._family(numbers) or fitting(self.facts, options.get("values", ()))
+        if block and not self.given.get("values"):
+            if what := self._shared_out(block, options["map"]["rater"] if item else ""):
+                return self._shape(doubt=what)
+            for reading in readings:
+                group = reading.options["map"]["rater"]
+                if asked is None and self._may_count(block, group):
+                    mapped = reading.options["map"].items()
+                    about = {role: name for role, name in mapped if name not in (*block, group)}
+                    counts = {"map": about, "counts": self.patterns(block), "traits": [group]}
+                    readings.append(TableReading(counts, f"columns count the answers of each '{group}'"))
+                    what = f"'{block[0]}' may be an answer of '{group}' or count the answers of a group"
+                    return self._shape(*readings, doubt=what)
         apart = f"{', '.join(map(repr, key[:-1]))} and {key[-1]!r} together identify the rows, and it is unclear which"
         if len(roles) > 1:
             if len(self.frame) <= SMALL or len(readings) > 4:
@@ -273,9 +290,12 @@ class _Table(RowIds):
             return self._shape(doubt=what)
         if len(block) < (1 if spread else 2):
             return self._shape()
-        if not given and (what := self.unsure or ("" if spread else self._may_be_long())):
-            return self._shape(doubt=what)
+        if self.unsure and not given:
+            return self._shape(doubt=self.unsure)
         key = self.row_key(block)
+        named = given or spread or "text" in {*key, *self.facts} or self._family(block) == block
+        if len(self.frame) <= SMALL and not named:
+            return self._shape(doubt=TOO_FEW)
         spreads = [spread] if spread else self._spreads(block, key)
         every = [name for columns in blocks for name in columns]
         readings = [self._wide_options(columns, key, one, every) for columns in blocks for one in spreads]
@@ -290,20 +310,15 @@ class _Table(RowIds):
                 readings.append(TableReading(counts, "columns count answers"))
         return self._shape(*readings, doubt=doubt if len(readings) > 1 else "")
 
-    def _may_be_long(self) -> str:
-        """What to say of few rows without ids of their own that two columns tell apart, maybe by chance."""
-        size = len(self.frame)
-        if size > SMALL or any(self.is_surely_id(name) for name in self.free):
-            return ""
-        repeated = [n for n in self.free if 2 <= self.facts[n].distinct < size == self.facts[n].filled]
-        for key in combinations([n for n in repeated if self.facts[n].kind == "word" or self.facts[n].whole], 2):
-            if self.frame.select(pl.struct(key).n_unique()).item() == size:
-                what = f"there are too few rows to tell whether '{key[0]}' and '{key[1]}' are ids or answers"
-                return f"{what}; pass --map item=COLUMN,rater=COLUMN,value=COLUMN, or --columns and --values"
-        return ""
+    def _may_count(self, block: list[str], group: str) -> bool:
+        """Whether columns may count the answers of a few groups, rather than being the answers of raters."""
+        alike = len(block) > 2 and self._family(block) == block and all(self.facts[n].whole for n in block)
+        codes = {code for n in block for code in self.facts[n].codes}
+        few = self.facts[group].distinct <= TINY and not self.said("rater", group)
+        return alike and few and min(codes) == 0 and max(codes) > 1
 
-    def _shared_out(self, block: Sequence[str]) -> str:
-        """What to say of columns that count answers or share them out: they are no raters."""
+    def _shared_out(self, block: Sequence[str], group: str = "") -> str:
+        """What to say of columns that count answers, of each group perhaps, or share them out: they are no raters."""
         numbers = [n for n in self.free if self.facts[n].kind == "number" and not self.dense(n)]
         parts = [n for n in numbers if not self.facts[n].whole]
         block = next(
@@ -317,12 +332,14 @@ class _Table(RowIds):
         named = ", ".join(f"'{n}'" for n in block[:3]) + (" …" if len(block) > 3 else "")
         what, quoted = f"columns {named} add up to {total:g} in every row", shlex.quote(",".join(self.patterns(block)))
         if not counts:
-            return f"{what}: they are shares of answers, not raters; pass --shares {quoted}"
+            by = f" --map rater={shlex.quote(group)}" if group else ""
+            return f"{what}: they are shares of answers, not raters; pass --shares {quoted}{by}"
         if len(self.frame) <= TINY and not self._family(block):
             return (
                 f"{what}, as counts of answers do; pass --counts {quoted}, or --columns and --values if they are none"
             )
-        return f"{what}: they count answers and are not raters; pass --counts {quoted}"
+        by = f" --traits {shlex.quote(group)}" if group else ""
+        return f"{what}: they count answers and are not raters; pass --counts {quoted}{by}"
 
     def _crossed(self, header: CrossedHeader, spread: str) -> Structure:
         """A table whose columns have two names: of a rater or an item, and of a question."""

@@ -33,7 +33,7 @@ from vantage.corpora.readers.columns import (
     with_kinds,
 )
 from vantage.corpora.readers.files import open_rows
-from vantage.corpora.readers.shapes import SHARES, from_shares, shaped
+from vantage.corpora.readers.shapes import SHARES, from_shares, of_tuples, shaped
 from vantage.corpora.readers.structure import one_reading
 from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.corpora.storage import About
@@ -107,7 +107,7 @@ def read(
         unlike: Keep columns of a wide table as raters or items even if their answers are unlike the rest.
         counts: Columns that count answers, of unknown people.
         shares: Columns with the shares of answers: each row is one judgment, a distribution.
-        pairs: The two columns that were compared; `value` is the column of the winner.
+        pairs: The columns that were compared: two, with the winner as `value`, or more with `best` and `worst`.
         lists: The column that holds lists of labels, or of objects with rater and answer.
         anonymous: Raters are unknown: each row is a different person.
         join: Another table or sheet, which describes items or raters.
@@ -132,8 +132,8 @@ def read(
         reading = one_reading(whole, {"traits": {**dict.fromkeys(traits), **scales}, "without": without})
         map, spread = reading.get("map") or {}, str(reading.get("columns") or "")  # noqa: A001
         values, without = reading.get("values") or (), reading.get("without") or without
-        traits, slots = list(reading.get("traits") or ()), bool(reading.get("anonymous"))
-        whole, map = shaped(whole, map, traits, None, (), reading.get("pairs") or (), None, anonymous=slots)  # noqa: A001
+        traits, pairs = list(reading.get("traits") or ()), reading.get("pairs") or ()
+        whole, map = shaped(whole, map, traits, None, (), pairs, None, anonymous="anonymous" in reading)  # noqa: A001
     cleaning.notes += whole.notes
     whole = _without(whole, without, cleaning)
     if spread not in ("", "question") and not without and not whole.streamed:
@@ -161,7 +161,7 @@ def read(
     if known is None:
         merged = averaged(rows, judged, answers) if duplicates == "mean" else answers
         labels, opt_outs = labels_of(whole, roles, spread, rows.cells), opt_outs_of(rows, judged, answers, roles, empty)
-        known = inferred(rows, merged, roles["value"], cleaning, labels, opt_outs)
+        known = of_tuples(rows, pairs, opt_outs) or inferred(rows, merged, roles["value"], cleaning, labels, opt_outs)
     judged = coded(rows, judged, answers, roles, known, empty)
     if "probabilities" in roles:
         _check_probabilities(rows, judged, roles["probabilities"], known)
@@ -481,6 +481,8 @@ def _side(
     )
     if not side[ROW].is_sorted():
         side = side.sort(ROW)
+    if len(side) > len(firsts):  # rows that were made of one of the file
+        side = side.unique(key, keep="first", maintain_order=True)
     return side.with_columns(numeric(side[name]) for name in names if name not in ("text", "kind"))
 
 
