@@ -7,11 +7,12 @@ import functools
 import gc
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 import typer.main
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from vantage.corpora import Corpus, bundled
@@ -94,6 +95,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
         found = reach.since(commit)
         os.environ["VANTAGE_REACHED"] = "everything" if found is None else "\n".join(["only", *found])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Doctests are looked for in files that have some, as in `src`."""
+    found = yield
+    return found if b">>> " in file_path.read_bytes() else [one for one in found if not isinstance(one, DoctestModule)]
 
 
 def pytest_report_header() -> list[str]:

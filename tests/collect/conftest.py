@@ -25,6 +25,12 @@ def never_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vantage.collect.researchers.QUICK", float("inf"))
 
 
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody guesses at the passwords of tests."""
+    monkeypatch.setattr("vantage.collect.private.COST", 2)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The address of a PostgreSQL server; tests are skipped where none can be started."""
