@@ -132,9 +132,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _keep_together(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture of their module go to the same worker, so that it is made once."""
+    """Tests that share a fixture of their module, or a server, go to the same worker, so that it is made once."""
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("xdist_group") is None:
+            if "postgres" in item.fixturenames:
+                item.add_marker(pytest.mark.xdist_group("postgres"))
             made = item._fixtureinfo.name2fixturedefs.values()
             if any(ways[-1].scope == "module" and not ways[-1].baseid.endswith("conftest.py") for ways in made):
                 item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))

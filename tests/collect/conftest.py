@@ -70,9 +70,9 @@ def new_database(server: str) -> str:
     return f"{server}&options=-csearch_path%3D{name}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty database, once of each kind."""
+    """The address of an empty database, once of each kind; a server's is among the slow tests."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'answers.sqlite'}"
     return new_database(request.getfixturevalue("postgres"))
