@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 import typer.main
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
+
+from vantage.corpora import Corpus, bundled
 
 SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 settings.register_profile("vantage", SHARED, max_examples=25, derandomize=True)
@@ -30,6 +34,22 @@ gc.set_threshold(50_000, 20, 500)
 # The command line is built once for each worker, not for each command.
 typer.main.get_command = functools.cache(typer.main.get_command)
 
+
+def _read_once(make: Callable[[], Corpus]) -> Callable[[], Corpus]:
+    """A bundled corpus, read once for each worker; every caller has a copy to change."""
+    kept = functools.cache(make)
+
+    @functools.wraps(make)
+    def copied() -> Corpus:
+        corpus = copy.copy(kept())
+        corpus._tables = {name: table.clone() for name, table in corpus._tables.items()}
+        return corpus
+
+    return copied
+
+
+bundled.demo_corpus, bundled.planted_corpus = _read_once(bundled.demo_corpus), _read_once(bundled.planted_corpus)
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -45,7 +65,13 @@ def data_dir() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _reports_agree() -> Iterator[None]:
-    """Every report that a test writes is looked through: its sentences, ledger, tables and figures must agree."""
+    """Every report that a test writes is looked through: its sentences, ledger, tables and figures must agree.
+
+    Figures on paper leave out what a font says of ligatures and kerning, which takes a third of the time of a report:
+    Matplotlib places every letter itself.
+    """
+    from fontTools.subset import Options
+
     from tests.report.truth import check_ledger
     from vantage.report.folder import Report
 
@@ -57,6 +83,7 @@ def _reports_agree() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Report, "write", checked)
+        patch.setattr(Options, "_drop_tables_default", [*Options._drop_tables_default, "GDEF", "GPOS", "GSUB"])
         yield
 
 
@@ -68,6 +95,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
         found = reach.since(commit)
         os.environ["VANTAGE_REACHED"] = "everything" if found is None else "\n".join(["only", *found])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Doctests are looked for in files that have some, as in `src`."""
+    found = yield
+    return found if b">>> " in file_path.read_bytes() else [one for one in found if not isinstance(one, DoctestModule)]
 
 
 def pytest_report_header() -> list[str]:
@@ -98,9 +132,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _keep_together(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture of their module go to the same worker, so that it is made once."""
+    """Tests that share a fixture of their module, or a server, go to the same worker, so that it is made once."""
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("xdist_group") is None:
+            if "postgres" in item.fixturenames:
+                item.add_marker(pytest.mark.xdist_group("postgres"))
             made = item._fixtureinfo.name2fixturedefs.values()
             if any(ways[-1].scope == "module" and not ways[-1].baseid.endswith("conftest.py") for ways in made):
                 item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))

@@ -12,7 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-SOURCE: Final = Path(__file__).parents[1] / "src" / "vantage"
+from tests.trees import SOURCE, nodes, one_worker
+
+pytestmark = one_worker
 WRITES: Final = frozenset(
     {
         *("write_text", "write_bytes", "write_csv", "write_parquet", "write_ipc", "write_ndjson", "write_json"),
@@ -62,7 +64,7 @@ def writing() -> dict[str, frozenset[str]]:
 
 def writes(path: Path) -> Iterator[str]:
     """The calls of a module that write a file."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Attribute) and node.attr in WRITES:
             yield node.attr
         if not isinstance(node, ast.Call):
@@ -70,8 +72,8 @@ def writes(path: Path) -> Iterator[str]:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         texts = [one.value for one in [*node.args, *(k.value for k in node.keywords)] if isinstance(one, ast.Constant)]
         modes = [text for text in texts if isinstance(text, str) and text[:1] in {"w", "a", "x"} and len(text) <= 3]
-        of_csv = isinstance(node.func, ast.Attribute) and ast.unparse(node.func).startswith("csv.")
-        if (of_csv and "rite" in name) or (name in {"open", "fdopen", "ZipFile"} and modes):
+        of_csv = "rite" in name and ast.unparse(node.func).startswith("csv.")
+        if of_csv or (name in {"open", "fdopen", "ZipFile"} and modes):
             yield name
 
 

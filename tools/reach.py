@@ -252,9 +252,11 @@ def stands_for(path: str) -> set[str]:
 
 
 def tests() -> list[str]:
-    """Every file of tests that has slow ones."""
-    known = (path for path in (ROOT / "tests").rglob("test_*.py") if "slow" in path.read_text("utf-8"))
-    return sorted(str(path.relative_to(ROOT)) for path in known)
+    """Every file of tests that has slow ones, by its own marks or by those of a fixture of its folders."""
+    known = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py"))
+    return [
+        test for test in known if any("slow" in (ROOT / path).read_text("utf-8") for path in (test, *conftests(test)))
+    ]
 
 
 def git(*words: str) -> list[str]:

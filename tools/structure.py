@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from html import escape
 
-from tests.test_architecture import MODULES, ORDER, SOURCE, imported, package
+from tests.test_architecture import MODULES, ORDER, imported, package
+from tests.trees import SOURCE
 
 SMALL = {"__main__", "_version", "_lazy", "errors", "notebook", "plugins"}
 # The last package of each group, from the left, and its colour: what is asked and kept, measured, judged, shown.

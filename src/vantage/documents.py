@@ -24,6 +24,7 @@ Loc = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Writer: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _CORE: Final = {
     "tag:yaml.org,2002:null": re.compile(r"(?:~|null|Null|NULL|)$"),
     "tag:yaml.org,2002:bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"),
@@ -40,7 +41,7 @@ class _Loader(_Base):  # type: ignore[misc]
 _Loader.yaml_implicit_resolvers = {None: [(tag, pattern) for tag, pattern in _CORE.items()]}
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(_Writer):  # type: ignore[misc]
     """PyYAML's safe dumper, which puts quotation marks around text that either YAML would take for something else."""
 
     def ignore_aliases(self, data: Any) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,12 @@ def vantage(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     return lambda *words: run(capsys, monkeypatch, *words)
 
 
+@pytest.fixture(scope="session")
+def _written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return demo_corpus().write(tmp_path_factory.mktemp("written") / "demo-corpus")
+
+
 @pytest.fixture
-def demo(tmp_path: Path) -> Path:
+def demo(tmp_path: Path, _written: Path) -> Path:
     """A folder with the demo corpus."""
-    return demo_corpus().write(tmp_path / "demo-corpus")
+    return shutil.copytree(_written, tmp_path / "demo-corpus")

@@ -18,18 +18,21 @@ HEAVY = {
 }
 RUN = """
 import json, sys
-sys.argv = ["vantage", *json.loads(sys.argv[1])]
 from vantage.cli import main
-try:
-    main()
-except SystemExit:
-    pass
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["vantage", *words]
+    try:
+        main()
+    except SystemExit:
+        pass
 sys.stderr.write("\\n" + json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
 """
 
 
-def loaded(code: str, *words: str) -> set[str]:
-    done = subprocess.run([sys.executable, "-c", code, json.dumps(words)], capture_output=True, text=True, check=True)
+def loaded(code: str, *commands: tuple[str, ...]) -> set[str]:
+    """What is loaded after all of these commands, one after the other."""
+    words = [sys.executable, "-c", code, json.dumps(commands)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
@@ -39,38 +42,24 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert loaded(code) & HEAVY == set()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("instruments", "--help"),
-        ("instruments", "show", "--help"),
-        ("corpora", "--help"),
-        ("corpora", "import", "--help"),
-        ("measure", "--help"),
-        ("demo", "--help"),
-        ("runs", "--help"),
-        ("rate", "--help"),
-    ],
-)
-def test_help_of_a_verb_loads_nothing_heavy_of_ours(words: tuple[str, ...]) -> None:
+def test_help_of_a_verb_loads_nothing_heavy_of_ours() -> None:
+    verbs = ("instruments", "instruments show", "corpora", "corpora import", "measure", "demo", "runs", "rate")
     # Typer itself looks at the types of a verb's options with Pydantic.
-    assert loaded(RUN, *words) & HEAVY <= {"pydantic"}
+    assert loaded(RUN, *((*verb.split(), "--help") for verb in verbs)) & HEAVY <= {"pydantic"}
 
 
-@pytest.mark.parametrize("words", [("--help",), ("--version",), ()])
-def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
-    assert loaded(RUN, *words) & HEAVY == set()
+def test_help_loads_nothing_heavy() -> None:
+    assert loaded(RUN, ("--help",), ("--version",), ()) & HEAVY == set()
 
 
-@pytest.mark.parametrize("words", [("instruments",), ("instruments", "show", "sarcasm"), ("corpora",)])
-def test_listing_needs_no_tables(words: tuple[str, ...]) -> None:
-    assert loaded(RUN, *words) & {"polars", "numpy", "scipy", "sklearn", "matplotlib", "torch"} == set()
+def test_listing_needs_no_tables() -> None:
+    found = loaded(RUN, ("instruments",), ("instruments", "show", "sarcasm"), ("corpora",))
+    assert found & {"polars", "numpy", "scipy", "sklearn", "matplotlib", "torch"} == set()
 
 
 def test_describing_needs_neither_scipy_nor_scikit_learn() -> None:
-    assert (
-        loaded(RUN, "corpora", "describe", "nowhere") & {"scipy", "sklearn", "matplotlib", "torch", "pandas"} == set()
-    )
+    found = loaded(RUN, ("corpora", "describe", "nowhere"))
+    assert found & {"scipy", "sklearn", "matplotlib", "torch", "pandas"} == set()
 
 
 def test_a_verb_that_is_interrupted_says_so(
@@ -110,56 +99,57 @@ def test_the_package_can_be_run_as_a_module() -> None:
 
 
 WITHOUT = """
-import json, sys
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
 class Missing:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("httptools", "httpx2", "itsdangerous", "sqlalchemy", "uvloop", "lxml"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Missing())
-sys.argv = ["vantage", *json.loads(sys.argv[1])]
 from vantage.cli import main
-main()
+done = []
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["vantage", *words]
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as told:
+        try:
+            main()
+        except SystemExit as ended:
+            done.append((ended.code or 0, told.getvalue()))
+        else:
+            done.append((0, told.getvalue()))
+sys.stdout.write(json.dumps(done))
 """
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A corpus, as a user without the extra `collect` would have it."""
-    return demo_corpus().write(tmp_path_factory.mktemp("light") / "demo")
+def without_collect(folder: Path, *commands: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Commands where what only asking people needs is not installed: the exit code and standard error of each."""
+    demo_corpus().write(folder / "demo")
+    command = [sys.executable, "-c", WITHOUT, json.dumps(commands)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return [(code, told) for code, told in json.loads(done.stdout)]
 
 
-def without_collect(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command where what only asking people needs is not installed."""
-    command = [sys.executable, "-c", WITHOUT, json.dumps(words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder.parent)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_nothing_but_collecting_needs_its_extra(tmp_path: Path) -> None:
+    commands = [
         ("--help",),
         ("collect", "--help"),
         ("measure", "alpha", "demo", "--by", "question", "--where", "kind=person"),
         ("rate", "demo", "--question", "trust", "--show", "1"),
         ("card", "demo"),
         ("view", "demo", "--export", "demo.html"),
-    ],
-)
-def test_nothing_but_collecting_needs_its_extra(folder: Path, words: tuple[str, ...]) -> None:
-    done = without_collect(folder, *words)
-    assert done.returncode == 0, done.stderr
+    ]
+    for words, (code, told) in zip(commands, without_collect(tmp_path, *commands), strict=True):
+        assert code == 0, (words, told)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_collecting_says_in_a_sentence_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text("title: A study\n", "utf-8")
+    commands = [
         ("collect", "serve", "demo", "--instrument", "trust"),
         ("collect", "status", "demo", "--instrument", "trust"),
         ("collect", "recruit", "status", "study.yaml"),
-    ],
-)
-def test_collecting_says_in_a_sentence_what_to_install(folder: Path, words: tuple[str, ...]) -> None:
-    (folder.parent / "study.yaml").write_text("title: A study\n", "utf-8")
-    done = without_collect(folder, *words)
-    assert done.returncode == 2
-    assert done.stderr.endswith("which is not installed; run: pip install 'vantage-raters[collect]'.\n"), done.stderr
+    ]
+    for words, (code, told) in zip(commands, without_collect(tmp_path, *commands), strict=True):
+        assert code == 2, words
+        assert told.endswith("which is not installed; run: pip install 'vantage-raters[collect]'.\n"), (words, told)

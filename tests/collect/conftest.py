@@ -25,6 +25,12 @@ def never_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vantage.collect.researchers.QUICK", float("inf"))
 
 
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody guesses at the passwords of tests."""
+    monkeypatch.setattr("vantage.collect.private.COST", 2)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The address of a PostgreSQL server; tests are skipped where none can be started."""
@@ -64,9 +70,9 @@ def new_database(server: str) -> str:
     return f"{server}&options=-csearch_path%3D{name}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty database, once of each kind."""
+    """The address of an empty database, once of each kind; a server's is among the slow tests."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'answers.sqlite'}"
     return new_database(request.getfixturevalue("postgres"))

@@ -16,7 +16,7 @@ from vantage.errors import InputError
 PROLIFIC = {"via": "prolific", "completion_code": "DONE"}
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def other(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Another empty database, once of each kind."""
     if request.param == "sqlite":

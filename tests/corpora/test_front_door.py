@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -31,7 +31,7 @@ class Base:
     name: str
     items: int
     raters: int
-    answers: Sequence[Any]
+    answers: tuple[Any, ...]
     level: Level = "ordinal"
     noise: float = 0.35
     per_item: int = 0
@@ -50,16 +50,16 @@ class Base:
 
 
 BASES: Final = (
-    Base("few raters", 12, 6, [1, 2, 3, 4, 5]),
-    Base("seven points", 40, 4, [1, 2, 3, 4, 5, 6, 7]),
-    Base("survey", 8, 60, [1, 2, 3, 4, 5]),
-    Base("short survey", 5, 30, [1, 2, 3, 4]),
-    Base("yes and no", 20, 5, ["ja", "nein"], "nominal"),
-    Base("words in order", 15, 6, ["nie", "selten", "manchmal", "oft", "immer"]),
-    Base("some of them", 50, 10, [1, 2, 3, 4, 5], per_item=3),
-    Base("binary", 30, 5, [0, 1], "nominal"),
-    Base("slider", 20, 8, list(range(101)), "ordinal", 0.5),
-    Base("skewed", 25, 9, [1, 2, 3, 4, 5], skew=True),
+    Base("few raters", 12, 6, (1, 2, 3, 4, 5)),
+    Base("seven points", 40, 4, (1, 2, 3, 4, 5, 6, 7)),
+    Base("survey", 8, 60, (1, 2, 3, 4, 5)),
+    Base("short survey", 5, 30, (1, 2, 3, 4)),
+    Base("yes and no", 20, 5, ("ja", "nein"), "nominal"),
+    Base("words in order", 15, 6, ("nie", "selten", "manchmal", "oft", "immer")),
+    Base("some of them", 50, 10, (1, 2, 3, 4, 5), per_item=3),
+    Base("binary", 30, 5, (0, 1), "nominal"),
+    Base("slider", 20, 8, tuple(range(101)), "ordinal", 0.5),
+    Base("skewed", 25, 9, (1, 2, 3, 4, 5), skew=True),
 )
 NAMES: Final = {
     "none": {},
@@ -198,6 +198,7 @@ def written(made: Made, folder: Path) -> Path:
     return path
 
 
+@cache
 def truth(base: Base) -> Corpus:
     codes = {answer: n for n, answer in enumerate(base.answers)} if isinstance(base.answers[0], str) else None
     rows = [{"item": f"i{i}", "rater": f"r{r}", "value": codes[v] if codes else v} for i, r, v in base.judgments()]

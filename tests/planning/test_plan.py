@@ -265,7 +265,7 @@ def test_models_and_epsilon_are_options_of_the_command_line(tmp_path: Path) -> N
     asked = ["plan", str(folder), "--question", "trust", "--goal"]
     shown = CliRunner().invoke(app, [*asked, "models", "--models", "model-b,model-a"])
     assert "model-b and model-a lie" in shown.output
-    shown = CliRunner().invoke(app, [*asked, "alt-test", "--epsilon", "0.2"])
+    shown = CliRunner().invoke(app, [*asked, "alt-test", "--epsilon", "0.2", "--most", "5"])
     assert "a model that answers like one more person, ε = 0.2" in shown.output
 
 

@@ -67,6 +67,10 @@ recruiting: Final = PRIVATE.table(
 """The ledger of recruiting, which names submissions on a platform (see `vantage.recruit.ledger`)."""
 
 
+COST: Final = 2**14
+"""How much work a guess at a password is: scrypt's N."""
+
+
 class PrivateStore:
     """The private tables of a study."""
 
@@ -257,4 +261,4 @@ def password_matches(password: str, stored: str) -> bool:
 
 
 def _scrypt(password: str, salt: bytes) -> bytes:
-    return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1, maxmem=2**26)
+    return hashlib.scrypt(password.encode(), salt=salt, n=COST, r=8, p=1, maxmem=2**26)

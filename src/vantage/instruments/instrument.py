@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from string import Formatter
@@ -118,10 +119,7 @@ class Instrument:
         if name.endswith((".yaml", ".yml")) or "/" in name or "\\" in name or isinstance(name_or_path, Path):
             return cls._resolve(Document.read(name_or_path))
         stem, _, form = name.partition(":")
-        if stem in bundled():
-            instrument = cls._resolve(Document.bundled("vantage.instruments", "bundled", f"{stem}.yaml"))
-        else:
-            instrument = PLUGINS.find(stem)
+        instrument = _bundled(stem) if stem in bundled() else PLUGINS.find(stem)
         return instrument.form(form) if form else instrument
 
     @classmethod
@@ -431,6 +429,12 @@ def bundled() -> list[str]:
     """The names of the bundled instruments."""
     folder = resources.files("vantage.instruments") / "bundled"
     return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+
+
+@cache
+def _bundled(name: str) -> Instrument:
+    """A bundled instrument, read once."""
+    return Instrument._resolve(Document.bundled("vantage.instruments", "bundled", f"{name}.yaml"))
 
 
 def _scales(document: Document, file: InstrumentDocument) -> dict[str, Scale]:

@@ -103,7 +103,7 @@ class Measure:
         """Whether it comes with Vantage."""
         return self.function.__module__.startswith("vantage.")
 
-    @property
+    @cached_property
     def options(self) -> Mapping[str, inspect.Parameter]:
         """The keyword options of the function, by name."""
         parameters = inspect.signature(self.function).parameters
@@ -127,7 +127,7 @@ class Measure:
         """The values that each option can have; null where they cannot be counted."""
         return {name: _choices(kind) for name, kind in self.types.items()}
 
-    @property
+    @cached_property
     def types(self) -> Mapping[str, Any]:
         """The type of each option, for reading it from the command line."""
         return {name: _type(p.annotation, self.function) for name, p in self.options.items()}

@@ -266,18 +266,13 @@ class AltTestPower:
 
 def passes(table: Floats, epsilon: float, *, nominal: bool, q: float = 0.05) -> bool:
     """Whether the last column, a model, passes the alternative annotator test against the others (see `alt_test`)."""
-    *columns, model = table.T
-    people = np.array(columns)
-    chances: list[float | None] = []
-    for person in range(len(people)):
-        others = np.delete(people, person, axis=0)
-        if nominal:
-            scores = [(others == one).mean(axis=0) for one in (people[person], model)]
-        else:
-            scores = [-np.sqrt(np.square(others - one).mean(axis=0)) for one in (people[person], model)]
-        mine, theirs = (score.round(9) for score in scores)  # rounding errors break no ties
-        apart = (mine >= theirs).astype(float) - (theirs >= mine)
-        chances.append(replaced_p(apart, epsilon))
+    people, model = table.T[:-1], table.T[-1]
+    away = np.not_equal if nominal else lambda one, other: np.square(one - other)
+    others = 1 - np.eye(len(people))
+    errors = np.array([away(people[:, None], people).sum(axis=1), others @ away(people, model)]) / (len(people) - 1)
+    mine, theirs = (errors if nominal else np.sqrt(errors)).round(9)  # rounding errors break no ties
+    apart = (mine <= theirs).astype(float) - (theirs <= mine)
+    chances = [replaced_p(one, epsilon) for one in apart]
     return float(np.mean([(p or 0.0) <= q for p in adjusted(chances, "by")])) >= 0.5
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 
@@ -121,11 +122,16 @@ class Columns:
     def _turned_round(self, block: Sequence[str]) -> tuple[str, str] | None:
         """Two columns that always add up to the same, as an answer and its reversed copy do."""
         scaled = [n for n in block if len(self.facts[n].codes) > 2 and self.facts[n].kind == "number"]
-        table = numbers_of(self.frame, scaled)
-        for one, other in combinations(scaled, 2) if len(self.frame) > TINY and len(scaled) <= FEW else ():
-            sums = (table[one] + table[other]).drop_nulls()
-            if len(sums) > TINY and sums.n_unique() == 1:
-                return one, other
+        if len(self.frame) <= TINY or len(scaled) > FEW:
+            return None
+        table = numbers_of(self.frame, scaled).to_numpy()
+        for place, one in enumerate(scaled, 1):
+            sums = table[:, place - 1, None] + table[:, place:]
+            known = ~np.isnan(sums)
+            lowest, highest = (np.where(known, sums, end * np.inf) for end in (1, -1))
+            same = (known.sum(axis=0) > TINY) & (lowest.min(axis=0) == highest.max(axis=0))
+            if same.any():
+                return one, scaled[place + int(same.argmax())]
         return None
 
     def _rivals(self, groups: Iterable[Sequence[str]], block: Sequence[str], totals: Iterable[str]) -> list[str]:

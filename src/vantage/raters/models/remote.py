@@ -150,8 +150,10 @@ class RemoteModel(ABC):
     def _new_client(self) -> Any:
         """The client, without retries of its own."""
         try:
-            # Takes half the processor time of the default transport.
-            transport = openai.DefaultAioHttpClient(timeout=self._timeout)
+            # Takes half the processor time of the default transport; certificates, which take as long as ten requests,
+            # are loaded only where there are any to check.
+            secure = not self._url.startswith("http:")
+            transport = openai.DefaultAioHttpClient(timeout=self._timeout, verify=secure)
         except RuntimeError:
             transport = None
         return openai.AsyncOpenAI(http_client=transport, **self._client_settings(self._url))
