@@ -61,9 +61,10 @@ def report(
     from vantage.corpora.storage import is_corpus
     from vantage.report.folder import is_report
     from vantage.report.overview import corpus_report
-    from vantage.studies.running import stored_report
 
     if is_report(folder):
+        from vantage.studies.running import stored_report
+
         if to is not None:
             raise InputError("a study's report is rewritten in its own folder", remedy="leave --to out")
         made = stored_report(folder)
