@@ -170,7 +170,7 @@ def draw(points: list[dict[str, Any]]) -> str:
         sheet.legend(*time_.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         return sheet
 
-    return on_white(drawn(figure).svg)
+    return on_white(drawn(figure))
 
 
 def main() -> None:

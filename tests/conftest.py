@@ -77,9 +77,9 @@ def _reports_agree() -> Iterator[None]:
 
     write = Report.write
 
-    def checked(self: Report, folder: str | Path) -> Path:
+    def checked(self: Report, folder: str | Path, *, pdf: bool = False) -> Path:
         check_ledger(self.result)
-        return write(self, folder)
+        return write(self, folder, pdf=pdf)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Report, "write", checked)

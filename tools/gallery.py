@@ -70,7 +70,7 @@ def picture(name: str) -> str:
     """A figure of the gallery on white ground, which reads in the dark too."""
     figure = FIGURES[name]()
     assert isinstance(figure, Figure)  # noqa: S101 - the demo has what each of them needs
-    return on_white(drawn(figure.draw).svg)
+    return on_white(drawn(figure.draw))
 
 
 def on_white(svg: str) -> str:

@@ -77,7 +77,7 @@ def keep(name: str, figure: Figure) -> None:
 
 def chart(name: str) -> str:
     """A chart on a white ground, which reads in the dark too."""
-    return on_white(drawn(kept(name).draw, paper=False).svg)
+    return on_white(drawn(kept(name).draw))
 
 
 @cache

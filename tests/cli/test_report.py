@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Vantage
+from tests.report.reports import report as some_report
 from tests.studies.small import STUDY, recorded
 from vantage.studies import run
 
@@ -49,6 +50,14 @@ def test_numbers_of_a_study_lead_to_its_judgments(vantage: Vantage, study: Path)
     assert done.code == 0, done.err
     assert (study / "explorer.html").is_file()
     assert 'href="explorer.html#/' in (study / "report.html").read_text()
+
+
+def test_pdfs_are_made_from_what_is_stored(vantage: Vantage, tmp_path: Path) -> None:
+    stored = some_report().write(tmp_path / "out").parent
+    assert {path.name for path in stored.glob("figures/*.*g")} == {"alpha.svg"}
+    done = vantage("report", stored, "--pdf")
+    assert done.code == 0, done.err
+    assert (stored / "figures" / "alpha.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_two_runs_stand_side_by_side(vantage: Vantage, study: Path, tmp_path: Path) -> None:

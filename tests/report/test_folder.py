@@ -22,9 +22,18 @@ def test_a_report_leaves_tables_figures_and_the_data_behind_them(tmp_path: Path)
     page = report().write(tmp_path / "out")
     assert page == tmp_path / "out" / PAGE
     tables = {f"tables/alpha.{suffix}" for suffix in ("parquet", "csv", "tex")}
-    figures = {f"figures/alpha.{suffix}" for suffix in ("parquet", "csv", "svg", "pdf")}
+    figures = {f"figures/alpha.{suffix}" for suffix in ("parquet", "csv", "svg")}
     assert set(files(tmp_path / "out")) == tables | figures | {PAGE, MANIFEST, "ledger.csv", "ledger.json"}
     assert pl.read_csv(tmp_path / "out" / "tables" / "alpha.csv")["question"].to_list() == ["plain", "skill"]
+
+
+def test_pdfs_are_written_and_linked_where_they_are_asked_for(tmp_path: Path) -> None:
+    page = report().write(tmp_path, pdf=True).read_text("utf-8")
+    assert (tmp_path / "figures" / "alpha.pdf").read_bytes().startswith(b"%PDF")
+    assert 'href="figures/alpha.pdf"' in page
+    Report.read(tmp_path).write(tmp_path)
+    assert not (tmp_path / "figures" / "alpha.pdf").exists(), "it might show other numbers"
+    assert ".pdf" not in (tmp_path / PAGE).read_text("utf-8")
 
 
 def test_phones_see_a_figure_of_their_own_unless_labels_leave_no_room(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from vantage.report.style import INK, drawn, inline
 
 
 def svg(text: str = "trust") -> str:
-    return drawn(Figure("a", "c", "alt", "points", frame(text), {"category": "question"}).draw).svg
+    return drawn(Figure("a", "c", "alt", "points", frame(text), {"category": "question"}).draw)
 
 
 def test_a_drawing_has_no_styles_and_takes_the_ink_of_the_page() -> None:

@@ -35,7 +35,7 @@ class Read(html.parser.HTMLParser):
 
 
 def shown(one: Report) -> str:
-    return page(one.record, one.result, {figure.name: drawn(figure.draw).svg for figure in one.result.figures})
+    return page(one.record, one.result, {figure.name: drawn(figure.draw) for figure in one.result.figures})
 
 
 @pytest.fixture(scope="module")

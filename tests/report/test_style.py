@@ -8,7 +8,7 @@ from matplotlib import font_manager
 
 from tests.report.reports import HOSTILE, frame
 from vantage.report import Figure
-from vantage.report.style import FAINT, PALETTE, PEOPLE, colours, drawn, markers, short
+from vantage.report.style import FAINT, PALETTE, PEOPLE, colours, drawn, markers, printed, short
 
 
 def contrast(first: str, second: str) -> float:
@@ -32,20 +32,20 @@ def test_colours_stand_out_in_the_light_and_in_the_dark(colour: str) -> None:
 def test_the_same_figure_gives_the_same_bytes() -> None:
     figure = Figure("a", "c", "alt", "points", frame(), {"category": "question"})
     assert drawn(figure.draw) == drawn(figure.draw)
+    assert printed(figure.draw) == printed(figure.draw)
 
 
 def test_hostile_labels_make_a_sound_figure() -> None:
     figure = Figure("a", "c", "alt", "points", frame(HOSTILE), {"category": "question", "label": HOSTILE})
-    files = drawn(figure.draw)
-    assert "<img" not in files.svg
-    assert files.pdf.startswith(b"%PDF")
+    assert "<img" not in drawn(figure.draw)
+    assert printed(figure.draw).startswith(b"%PDF")
 
 
 def test_a_missing_font_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(font_manager.fontManager.__class__, "get_font_names", lambda self: [])
     with caplog.at_level(logging.WARNING):
-        files = drawn(Figure("a", "c", "alt", "points", frame("日本"), {"category": "question"}).draw)
-    assert "日本" in files.svg
+        svg = drawn(Figure("a", "c", "alt", "points", frame("日本"), {"category": "question"}).draw)
+    assert "日本" in svg
 
 
 def test_labels_are_short_and_on_one_line() -> None:

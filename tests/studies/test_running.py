@@ -18,7 +18,7 @@ from vantage.runs.options import RunOptions
 from vantage.runs.store import RunStore
 from vantage.studies import Context, run
 from vantage.studies.execution import StudyStopped
-from vantage.studies.running import redraw
+from vantage.studies.running import stored_report
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -110,7 +110,8 @@ def test_a_run_that_is_cut_off_says_how_far_it_came(tmp_path: Path, where: str, 
     told = manifest(out)["record"]
     assert told["state"] == "interrupted"
     assert told["reason"]
-    report = redraw(out)
+    report = stored_report(out)
+    report.write(out)
     page = (out / "report.html").read_text()
     assert "This run is not complete" in page
     assert "<b>no room</b>" not in page
@@ -129,7 +130,7 @@ def test_a_run_that_was_killed_is_seen_as_such(tmp_path: Path) -> None:
     report.record.state, report.record.counts = "running", {}
     Report(report.record, Result([])).note(out)
     Corpus.read(out / "corpus").filter(kind="person").write(out / "corpus")
-    redraw(out)
+    stored_report(out).write(out)
     page = (out / "report.html").read_text()
     assert "cut off without a word" in page
     assert "0 of 4 planned judgments are there" in page
@@ -155,7 +156,7 @@ def test_before_anything_was_asked_the_report_is_still_a_page(tmp_path: Path) ->
 
     with pytest.raises(RuntimeError):
         run(dataclasses.replace(STUDY, collect=failing), out=tmp_path / "out")
-    redraw(tmp_path / "out")
+    stored_report(tmp_path / "out").write(tmp_path / "out")
     assert "RuntimeError: at once" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -182,7 +183,7 @@ def test_after_a_limit_of_cost_the_same_command_is_not_advised(tmp_path: Path) -
     limited = RunOptions(max_cost=0.0, prices={model: {"input": 1.0, "output": 1.0}})
     with pytest.raises(StudyStopped, match=r"the limit of 0; 0 has been spent; raise --max-cost to go on\.$"):
         run(STUDY, out=tmp_path / "out", models=[model], carried=limited)
-    redraw(tmp_path / "out")
+    stored_report(tmp_path / "out").write(tmp_path / "out")
     assert "same command" not in (tmp_path / "out" / "report.html").read_text("utf-8")
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import vantage
-from vantage.cli.options import VerbGroup, options_of, pairs
+from vantage.cli.options import VerbGroup, filtered, options_of
 from vantage.cli.output import VerbResult, show
-from vantage.errors import InputError, Problems, nearest
+from vantage.errors import InputError, Problems
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -71,24 +71,6 @@ def _scaled(
 
 Reading = Annotated[Values, _scaled]
 """The options of the reader `table`."""
-
-
-def conditions(where: list[str]) -> dict[str, list[str]]:
-    """`--where COLUMN=VALUE,VALUE` and `COLUMN!=VALUE,VALUE` as keywords of `Corpus.filter`."""
-    return {column: values.split(",") for column, values in pairs(where, "--where", comma=False).items()}
-
-
-def filtered(corpus: Corpus, where: list[str]) -> Corpus:
-    """The part of a corpus that fits `--where`; a value that occurs nowhere is refused, with the nearest that does."""
-    for column, values in conditions(where).items():
-        known = corpus.values_of(column.removesuffix("!"))
-        for value in values:
-            if value not in known and value.removesuffix(".0") not in known:
-                raise InputError(f"no {column.removesuffix('!')} is '{value}'", remedy=nearest(value, known[:50]))
-    part = corpus.filter(**conditions(where)) if where else corpus
-    if where and part.judgments.is_empty() and not corpus.judgments.is_empty():
-        raise InputError(f"nothing matches --where {' --where '.join(where)}", remedy="loosen the conditions")
-    return part
 
 
 def _selected(corpus: Path, *, where: list[str]) -> Corpus:

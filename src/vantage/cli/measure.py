@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 import vantage
-from vantage.cli.corpora import conditions, filtered
+from vantage.cli.options import conditions, filtered
 from vantage.cli.output import Printed, VerbResult, VerbTable, listed, write_figure
 from vantage.errors import InputError
 

@@ -19,7 +19,7 @@ from copy import copy
 from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -27,6 +27,9 @@ from typer.models import ParameterInfo
 
 from vantage.cli.output import Output, VerbResult
 from vantage.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from vantage.corpora import Corpus
 
 Values = dict[str, Any]
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -403,6 +406,24 @@ def pairs(texts: list[str], flag: str, *, comma: bool = True, form: str = "NAME=
                 several = f"write {flag} {name}={pairs[name]},{value}" if flag == "--where" else "keep one of them"
                 raise InputError(f"{flag} names '{name}' twice", remedy=several)
     return pairs
+
+
+def conditions(where: list[str]) -> dict[str, list[str]]:
+    """`--where COLUMN=VALUE,VALUE` and `COLUMN!=VALUE,VALUE` as keywords of `Corpus.filter`."""
+    return {column: values.split(",") for column, values in pairs(where, "--where", comma=False).items()}
+
+
+def filtered(corpus: Corpus, where: list[str]) -> Corpus:
+    """The part of a corpus that fits `--where`; a value that occurs nowhere is refused, with the nearest that does."""
+    for column, values in conditions(where).items():
+        known = corpus.values_of(column.removesuffix("!"))
+        for value in values:
+            if value not in known and value.removesuffix(".0") not in known:
+                raise InputError(f"no {column.removesuffix('!')} is '{value}'", remedy=nearest(value, known[:50]))
+    part = corpus.filter(**conditions(where)) if where else corpus
+    if where and part.judgments.is_empty() and not corpus.judgments.is_empty():
+        raise InputError(f"nothing matches --where {' --where '.join(where)}", remedy="loosen the conditions")
+    return part
 
 
 def names(text: str | None) -> list[str]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 import vantage
-from vantage.cli.corpora import filtered
-from vantage.cli.options import Values, options_of
+from vantage.cli.options import Values, filtered, options_of
 from vantage.cli.output import VerbResult, VerbTable, sentences, tables, write_figure
 from vantage.cli.progress import moving, working
 from vantage.errors import InputError

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
-from vantage.cli.corpora import conditions, filtered, texts_or_corpus
-from vantage.cli.options import Connection, Limits, Values, options_of
+from vantage.cli.corpora import texts_or_corpus
+from vantage.cli.options import Connection, Limits, Values, conditions, filtered, options_of
 from vantage.cli.output import VerbResult, printable, show
 from vantage.cli.progress import estimated, run_progress, shown
 from vantage.errors import InputError

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 import vantage
-from vantage.cli.corpora import Disclosure, filtered
+from vantage.cli.corpora import Disclosure
+from vantage.cli.options import filtered
 from vantage.cli.output import VerbResult
 from vantage.cli.progress import reported
 from vantage.errors import InputError
@@ -29,6 +30,7 @@ def report(
     robust: bool = False,
     plan: Path | None = None,
     explorer: bool = False,
+    pdf: bool = False,
     seed: int = 0,
 ) -> VerbResult:
     """Write the report on a corpus: what was collected, how well people agree, who differs, which raters to check.
@@ -43,6 +45,7 @@ def report(
         robust: Add a specification curve for each primary claim.
         plan (FILE): A frozen plan: report what went as planned and what did not.
         explorer: Add explorer.html, with all judgments; the numbers of the page link to it.
+        pdf: Write figures as PDF too, for a paper.
         seed: Random seed of the intervals.
     """
     if compare is not None:
@@ -51,28 +54,29 @@ def report(
         from vantage.report.compare import compare as compared
 
         made, place = compared(*compare, seed=seed), to or Path("comparison")
-        made.write(place)
+        made.write(place, pdf=pdf)
         return reported(made, place)
     if folder is None:
         raise InputError("no folder given", remedy="run: vantage report FOLDER")
     from vantage.corpora.storage import is_corpus
     from vantage.report.folder import is_report
     from vantage.report.overview import corpus_report
-    from vantage.studies.running import redraw
 
     if is_report(folder):
+        from vantage.studies.running import stored_report
+
         if to is not None:
             raise InputError("a study's report is rewritten in its own folder", remedy="leave --to out")
-        made = redraw(folder)
+        made = stored_report(folder)
         if robust or plan is not None or explorer:
             corpus = vantage.Corpus.read(folder / "corpus")
             made = _extended(made, corpus, robust, plan, explorer, seed)
-            made.write(folder)
+        made.write(folder, pdf=pdf)
         return reported(made, folder)
     if is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
         corpus, place = vantage.Corpus.read(folder), to or folder / "report"
         made = _extended(corpus_report(corpus, seed=seed), corpus, robust, plan, explorer, seed)
-        made.write(place)
+        made.write(place, pdf=pdf)
         return reported(made, place)
     neither = "this folder has neither a study nor a corpus"
     problem = neither if folder.is_dir() else "there is no such folder"

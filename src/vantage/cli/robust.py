@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
-from vantage.cli.corpora import conditions, filtered
-from vantage.cli.options import pairs
+from vantage.cli.options import conditions, filtered, pairs
 from vantage.cli.output import VerbTable, tables, write_figure
 from vantage.cli.progress import working
 from vantage.errors import InputError

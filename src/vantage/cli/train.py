@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import vantage
-from vantage.cli.corpora import conditions, texts_or_corpus
-from vantage.cli.options import Values, number, options_of
+from vantage.cli.corpora import texts_or_corpus
+from vantage.cli.options import Values, conditions, number, options_of
 from vantage.cli.output import VerbResult, printable
 from vantage.cli.progress import moving
 from vantage.errors import InputError

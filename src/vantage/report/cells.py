@@ -76,7 +76,7 @@ def minus(text: str) -> str:
 
 def printable(text: str) -> str:
     """Text without control characters, which could otherwise drive a terminal or break a page."""
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
 def finite(data: Any) -> Any:

@@ -31,7 +31,7 @@ from vantage.report.page import EXPLORER, page
 from vantage.report.parts import Column, Figure, Finding, Part, Result, Section, Shown, Table
 from vantage.report.record import Record
 from vantage.report.references import bibtex
-from vantage.report.style import COLUMN, drawn
+from vantage.report.style import COLUMN, drawn, printed
 
 FORMAT: Final = 1
 """The version of the folder; a folder of a higher one was written by a newer Vantage."""
@@ -74,21 +74,22 @@ class Report(Shown):
                 remedy="run the study again",
             ) from None
 
-    def write(self, folder: str | Path) -> Path:
-        """Writes tables, figures, `study.json` and the page; gives the path of the page."""
+    def write(self, folder: str | Path, *, pdf: bool = False) -> Path:
+        """Writes tables, figures, `study.json` and the page; gives the path of the page. `pdf` adds figures as PDF."""
         folder = Path(folder)
         check(folder)
         result = self.result
-        files = {figure.name: drawn(figure.draw) for figure in result.figures}
+        svgs = {figure.name: drawn(figure.draw) for figure in result.figures}
+        paper = {figure.name: {"pdf": printed(figure.draw)} for figure in result.figures if pdf}
         tables: Stored = [(table.name, table.frame, {"tex": latex_table(table)}) for table in result.tables]
-        figures: Stored = [(figure.name, figure.data, asdict(files[figure.name])) for figure in result.figures]
+        figures: Stored = [(f.name, f.data, {"svg": svgs[f.name], **paper.get(f.name, {})}) for f in result.figures]
         for kind, parts, ours in (("tables", tables, TABLE_FILES), ("figures", figures, FIGURE_FILES)):
             put_folder(folder / kind, partial(_put_frames, parts), ours=ours, overwrite=True)
         if self.explorer:
             put_text(folder / EXPLORER, self.explorer)
-        svgs = {name: drawing.svg for name, drawing in files.items()}
         narrow = {one.name: svg for one in result.figures if (svg := _narrow(one))}
-        text = page(self.record, result, svgs, narrow, explorer=EXPLORER if (folder / EXPLORER).is_file() else None)
+        beside = {"explorer": EXPLORER if (folder / EXPLORER).is_file() else None, "pdf": pdf}
+        text = page(self.record, result, svgs, narrow, beside)
         put_text(folder / PAGE, text)
         frame = ledger_frame(result.ledger)
         put_text(folder / f"{LEDGER}.csv", csv_text(frame))
@@ -113,7 +114,7 @@ def _narrow(figure: Figure) -> str:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="constrained_layout not applied")
-            svg = drawn(partial(figure.draw, COLUMN), paper=False).svg
+            svg = drawn(partial(figure.draw, COLUMN))
     except UserWarning:
         return ""
     wide = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)

@@ -65,7 +65,7 @@ def _cell(text: str, *, bold: bool) -> Html:
 @shown.register
 def figure(part: Figure) -> Html:
     """A drawing with its caption."""
-    drawing = inline(drawn(part.draw).svg, f"vantage-{next(_COUNTER)}", printable(part.in_words))
+    drawing = inline(drawn(part.draw), f"vantage-{next(_COUNTER)}", printable(part.in_words))
     # Narrow pages show the whole figure, smaller.
     drawing = drawing.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
     return Html(

@@ -57,11 +57,10 @@ def page(
     result: Result,
     drawings: Mapping[str, str],
     narrow: Mapping[str, str] | None = None,
-    *,
-    explorer: str | None = None,
+    beside: Mapping[str, Any] | None = None,
 ) -> str:
-    """The report of a study as one HTML page."""
-    opening, sections = _numbered(result, drawings, narrow or {}, explorer)
+    """The report of a study as one HTML page; `beside` says where its `explorer` is, and whether there are PDFs."""
+    opening, sections = _numbered(result, drawings, narrow or {}, beside or {"explorer": None, "pdf": False})
     style, script = _file("report.css"), _file("report.js")
     ours = {"style": style, "script": script, "policy": policy(style, script)}
     text: str = template("report.html").render(
@@ -190,7 +189,7 @@ def value_text(value: Any) -> str:
 
 
 def _numbered(
-    result: Result, drawings: Mapping[str, str], narrow: Mapping[str, str], explorer: str | None
+    result: Result, drawings: Mapping[str, str], narrow: Mapping[str, str], beside: Mapping[str, Any]
 ) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
     """The part that opens the page and all sections, with anchors and with parts numbered in the order of reading."""
     first = _opening(result)
@@ -199,9 +198,9 @@ def _numbered(
     numbers, noted, captioned = Counter[str](), set[str](), dict[str, str]()
     for part in order:
         if isinstance(part, Table):
-            view = {**table_view(part), "explorer": explorer}
+            view = {**table_view(part), **beside}
         else:
-            view = figure_view(part, drawings[part.name], narrow.get(part.name, ""))
+            view = {**figure_view(part, drawings[part.name], narrow.get(part.name, "")), **beside}
         # Numbers run apart for tables and figures; what several tables note is said at the first of them.
         numbers[view["kind"]] += 1
         notes = [note for note in view.get("notes", ()) if note not in noted]

@@ -15,7 +15,6 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
@@ -62,14 +61,6 @@ WANTED: Final = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans Arabic", "Noto Sa
 FONTS: Final = "DejaVu Sans, Verdana, Arial, sans-serif"
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A figure as files."""
-
-    svg: str
-    pdf: bytes
-
-
 @contextmanager
 def figure_style() -> Iterator[None]:
     """The settings of all figures, while one is made and while it is written."""
@@ -114,21 +105,27 @@ def panels(
     return figure, all_axes[:count], columns
 
 
-def drawn(draw: Callable[[], Drawing], *, paper: bool = True) -> Drawn:
-    """What is drawn as SVG and, for `paper`, PDF; the same figure, the same bytes."""
+def drawn(draw: Callable[[], Drawing]) -> str:
+    """What is drawn, as SVG."""
+    return _file(draw, "svg", "Date", "Creator").decode("utf-8")
+
+
+def printed(draw: Callable[[], Drawing]) -> bytes:
+    """What is drawn, as PDF."""
+    return _file(draw, "pdf", "CreationDate", "Creator", "Producer")
+
+
+def _file(draw: Callable[[], Drawing], kind: str, *without: str) -> bytes:
+    """What is drawn as a file; the same figure, the same bytes."""
     with figure_style():
-        drawing = draw()
-        # Laid out once for both files; with a layout engine each would be drawn once more.
+        drawing, file = draw(), io.BytesIO()
+        # Laid out once; with a layout engine it would be drawn once more to be written.
         if (engine := drawing.get_layout_engine()) is not None:
             engine.execute(drawing)
         drawing.set_layout_engine(None)
         box = drawing.get_tightbbox().padded(0.04)
-        svg, pdf = io.BytesIO(), io.BytesIO()
-        drawing.savefig(svg, format="svg", metadata=dict.fromkeys(("Date", "Creator")), bbox_inches=box)
-        if paper:
-            nothing = dict.fromkeys(("CreationDate", "Creator", "Producer"))
-            drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches=box)
-    return Drawn(svg.getvalue().decode("utf-8"), pdf.getvalue())
+        drawing.savefig(file, format=kind, metadata=dict.fromkeys(without), bbox_inches=box)
+    return file.getvalue()
 
 
 def short(value: object, most: int = LABEL) -> str:

@@ -153,8 +153,8 @@ def _prepared(
     return chosen, Context(values, record, data=None if data is None else Path(data), models=used, **how)
 
 
-def redraw(folder: str | Path) -> Report:
-    """Draws the report of a study folder again from what is stored; of an interrupted run, the judgments so far."""
+def stored_report(folder: str | Path) -> Report:
+    """The report of a study folder again from what is stored; of an interrupted run, of the judgments so far."""
     folder = Path(folder)
     report = Report.read(folder)
     record = report.record
@@ -173,7 +173,6 @@ def redraw(folder: str | Path) -> Report:
         lost = "The study's own tables and figures are missing; they are written once all of it is done."
         record.missing.append(lost)
         report = Report(record, result)
-    report.write(folder)
     return report
 
 

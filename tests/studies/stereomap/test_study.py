@@ -363,7 +363,7 @@ def test_scored_answers_enter_with_their_expected_values() -> None:
 def test_a_run_that_is_cut_off_says_how_much_is_there_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vantage.studies.running import redraw
+    from vantage.studies.running import stored_report
     from vantage.studies.stereomap.elicitation import BlockRater
 
     groups = "nurses, lawyers, students, women, men, poor"
@@ -380,7 +380,7 @@ def test_a_run_that_is_cut_off_says_how_much_is_there_and_goes_on(
         patched.setattr(BlockRater, "plan", cut_off)
         with pytest.raises(KeyboardInterrupt):
             run("stereomap", models=[f"recorded:{path}"], out=tmp_path / "out", **options)
-    half = redraw(tmp_path / "out")
+    half = stored_report(tmp_path / "out")
     assert half.record.state == "interrupted"
     assert any("are written once all of it is done" in sentence for sentence in half.record.missing)
     whole = run("stereomap", models=[f"recorded:{path}"], out=tmp_path / "out", **options)

@@ -58,8 +58,8 @@ def csv_text(frame: pl.DataFrame) -> str:
 
 def safe(frame: pl.DataFrame) -> pl.DataFrame:
     """A flat table with formulas defused, in the names of its columns too."""
-    cells = frame.with_columns(defused(pl.col(pl.String)))
-    return cells.rename(lambda name: pl.select(defused(pl.lit(name))).item())
+    names = pl.select(defused(pl.lit(pl.Series(frame.columns, dtype=pl.String)))).to_series()
+    return frame.with_columns(defused(pl.col(pl.String))).rename(dict(zip(frame.columns, names, strict=True)))
 
 
 def defused(cells: pl.Expr) -> pl.Expr:

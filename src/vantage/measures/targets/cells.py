@@ -17,7 +17,6 @@ from typing import Final, TypeAlias
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit
 
 from vantage.corpora import as_text
@@ -173,6 +172,8 @@ class CellModel:
 
         Where an item has few answers, what is likely of its effect is skewed, and normal draws lie to one side.
         """
+        from scipy.optimize import brentq
+
         category = self.fit.model.category
         some = rng.permutation(design.n)[:CHECKED]
         predictors = np.array([sum(e[c[some]] for e, c in zip(one, design.codes, strict=True)) for one in drawn])

@@ -24,12 +24,13 @@ from unittest.mock import patch
 import numpy as np
 
 from vantage.collect.document import OfferPart
+from vantage.collect.private import pseudonym
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.recruit.draft import longest_time, reward
-from vantage.recruit.people import free_seats, people_by_id
+from vantage.recruit.people import free_seats
 from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers, crowd
 from vantage.recruit.rehearsal.results import Rehearsal, results
 from vantage.recruit.rehearsal.walker import Walker
@@ -147,8 +148,8 @@ def _played(
             continue
         expired = who.outcome == "vanished"
         if expired:  # the platform has noticed that the time is over
-            if person := people_by_id(service).get(who.guest.id):
-                free_seats(service, person.number)
+            if who.participant is not None:
+                free_seats(service, who.participant.number)
             continue
         wait = who.step()
         if wait is not None:
@@ -160,9 +161,10 @@ def _played(
         if who.outcome == "vanished":
             late = who.arrived + longest_time(minutes) * 60
             heapq.heappush(events, (max(late, clock.now), next(order), who))
-        elif not who.code and (person := people_by_id(service).get(who.guest.id)):
+        elif not who.code and who.participant is not None:
             # A submission that is returned is not paid, and its seats go to others at once.
-            service.researchers.review_rater(person.rater, "excluded", rule=OUT["RETURNED"])
+            rater = pseudonym(service.database.key, "prolific", who.guest.id)
+            service.researchers.review_rater(rater, "excluded", rule=OUT["RETURNED"])
     return walkers, unneeded
 
 

@@ -43,8 +43,9 @@ class Walker:
     passed: list[str] = field(default_factory=list)
     stuck_at: str = ""
     why: str = ""
+    participant: Participant | None = None
+    """Who they are in the study, once they have agreed."""
     _form: StudyForm | None = None
-    _participant: Participant | None = None
     _wait: float = 0.0
     _tries: int = 0
     _detours: int = 0
@@ -80,12 +81,12 @@ class Walker:
 
     def _return(self, form: StudyForm) -> None:
         """Comes back later, on another device; the form must still be there."""
-        assert self._participant is not None  # noqa: S101 - those who leave half-way have agreed
-        step = self.people.step(self._participant)
+        assert self.participant is not None  # noqa: S101 - those who leave half-way have agreed
+        step = self.people.step(self.participant)
         if step.kind in ENDS:
             self.came_back, self.outcome, self.why = False, "stuck", "could not continue on another device"
         else:
-            self._form = form_of(self.people, self._participant, step)
+            self._form = form_of(self.people, self.participant, step)
             self.came_back = self._form.name == form.name
 
     def _send(self, form: StudyForm) -> None:
@@ -102,19 +103,19 @@ class Walker:
             return
         except Refused as refused:  # such as a page that somebody else has by now: people go on with what is left
             self._detours += 1
-            if self._participant is None or self._detours > TRIES:
+            if self.participant is None or self._detours > TRIES:
                 self.outcome, self.stuck_at, self.why = "failed", form.name, refused.sentence
                 return
-            step = self.people.step(self._participant)
-        if self._participant is None and step.kind != "declined":
+            step = self.people.step(self.participant)
+        if self.participant is None and step.kind != "declined":
             known = self.people.known(self._params)
-            self._participant = known[0] if known else None
+            self.participant = known[0] if known else None
         self.passed.append(form.name)
-        if step.kind in ENDS or self._participant is None:
+        if step.kind in ENDS or self.participant is None:
             self._end(step)
         else:
             self._tries = 0
-            self._open(form_of(self.people, self._participant, step))
+            self._open(form_of(self.people, self.participant, step))
 
     def _open(self, form: StudyForm) -> None:
         required = [one.kind == "text" or any(q.rationale == "required" for q in one.questions) for one in form.fields]
@@ -124,7 +125,7 @@ class Walker:
         self._form, self._wait = form, seconds * self.guest.behaviour.pace * self.guest.speed * chance
 
     def _end(self, step: Step) -> None:
-        leaving = self.people.departure(step) if self._participant is None else None
-        self.code = (leaving or self.people.completion(self._participant)).code or ""  # type: ignore[arg-type]
+        leaving = self.people.departure(step) if self.participant is None else None
+        self.code = (leaving or self.people.completion(self.participant)).code or ""  # type: ignore[arg-type]
         ends: dict[str, Outcome] = {"finished": "finished", "declined": "declined"}
         self.outcome = ends.get(step.kind, "ended early")
