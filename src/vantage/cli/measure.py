@@ -84,7 +84,7 @@ def measure(
     if "kind" in conditions(where):
         options.setdefault("kinds", "all")
     if by and "by" not in chosen.options:
-        raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
+        raise InputError(f"measure '{name}' cannot be grouped", remedy="leave --by out")
     if by:
         options["by"] = list(by)
     grouping = chosen.grouping(corpus, options)

@@ -357,7 +357,7 @@ def _limits(carried: Carried, *, prices: Path | None = None, fallback: list[str]
 
     Args:
         prices: A YAML file of prices per million tokens, to replace the bundled ones (docs/models.md).
-        fallback (MODEL): A separate rater, asked what is left over when the account of another model fails.
+        fallback (MODEL): A rater of its own, asked what another model leaves open when its account fails.
         no_probe: Do not send about ten short test questions to an unknown endpoint first.
     """
     from vantage.runs.prices import read_prices, shipped_prices

@@ -119,7 +119,8 @@ def _for_target(corpus: Corpus | None, population: str, planned: Values, *, sett
         raise InputError("no pilot given", remedy="run: vantage plan PILOT --population NAME --target 0.1")
     for name in (name for name, given in planned.items() if given is not None):
         if name not in ("target", "question", "seed"):
-            raise InputError(f"--population knows no --{name.replace('_', '-')}", remedy="leave one of them out")
+            problem = f"--population cannot be combined with --{name.replace('_', '-')}"
+            raise InputError(problem, remedy="leave one of them out")
     made = plan_target(corpus, population, width=planned.get("target", 0.1), question=planned.get("question"))
     if settings:
         typer.echo(made.settings)

@@ -28,7 +28,6 @@ def _service(study: Path, *, database: str | None = None) -> closing[StudyServic
 
     Args:
         study: A study file with 'recruitment.offer'.
-        database (URL): As for vantage collect serve.
     """
     from vantage.collect import StudyService
 

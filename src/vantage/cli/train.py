@@ -47,7 +47,7 @@ def train(
     overwrite: bool = False,
     to: Path | None = None,
 ) -> VerbResult:
-    """Train a rater on people's judgments and add its own to the corpus.
+    """Train a rater on people's judgments, and add its own judgments to the corpus.
 
     No text may be on both sides of a split. Without --validation, texts are held out in turn.
 
