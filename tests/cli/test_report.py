@@ -53,7 +53,7 @@ def test_numbers_of_a_study_lead_to_its_judgments(vantage: Vantage, study: Path)
 
 def test_two_runs_stand_side_by_side(vantage: Vantage, study: Path, tmp_path: Path) -> None:
     run(STUDY, out=tmp_path / "other", models=[recorded(tmp_path / "m.csv")], level="nominal")
-    done = vantage("report", "--compare", study, tmp_path / "other", "--out", tmp_path / "both")
+    done = vantage("report", "--compare", study, tmp_path / "other", "--to", tmp_path / "both")
     assert done.code == 0, done.err
     page = (tmp_path / "both" / "report.html").read_text()
     assert "How the claims differ" in page

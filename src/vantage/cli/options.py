@@ -31,8 +31,8 @@ from vantage.errors import InputError, nearest
 Values = dict[str, Any]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FLAGS: Final = {"to": ("--to", "-o", "--out"), "mapping": ("--map",)}
-"""How options are called where not as their parameter; `--out` is an older name of `--to` in some verbs."""
+FLAGS: Final = {"to": ("--to", "-o"), "mapping": ("--map",)}
+"""How options are called if not as their parameter."""
 COMMON: Final = {
     "claim": ("", "A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan."),
     "corpus": ("", "A corpus folder."),
