@@ -85,8 +85,8 @@ VIEW: Final = View(
         ),
     ),
     method="Whether a model could stand in for a person was decided by the alternative annotator test with "
-    "ε = {epsilon} (Calderon et al., 2025) and by agreement beyond chance (Cohen, 1960) above that of raters that do not "
-    "read.",
+    "ε = {epsilon} (Calderon et al., 2025) and by agreement beyond chance (Cohen, 1960) above that of raters that "
+    "do not read.",
     sources=("calderon2025", "cohen1960"),
 )
 
