@@ -6,15 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import vantage
 from vantage.cli.options import VerbGroup, options_of, pairs
 from vantage.cli.output import VerbResult, show
 from vantage.errors import InputError, Problems, nearest
-
-if TYPE_CHECKING:
-    from vantage.corpora import Corpus
 
 app = VerbGroup(
     "Import, describe, check and export corpora of judgments. Without a command: list the formats.",
@@ -78,7 +75,7 @@ def conditions(where: list[str]) -> dict[str, list[str]]:
     return {column: values.split(",") for column, values in pairs(where, "--where", comma=False).items()}
 
 
-def filtered(corpus: Corpus, where: list[str]) -> Corpus:
+def filtered(corpus: vantage.Corpus, where: list[str]) -> vantage.Corpus:
     """The part of a corpus that fits `--where`; a value that occurs nowhere is refused, with the nearest that does."""
     for column, values in conditions(where).items():
         known = corpus.values_of(column.removesuffix("!"))
@@ -91,7 +88,7 @@ def filtered(corpus: Corpus, where: list[str]) -> Corpus:
     return part
 
 
-def _selected(corpus: Path, *, where: list[str]) -> Corpus:
+def _selected(corpus: Path, *, where: list[str]) -> vantage.Corpus:
     return filtered(vantage.Corpus.read(corpus), where)
 
 
@@ -104,15 +101,15 @@ def _into(*, to: Path, overwrite: bool = False) -> Path:
     return to
 
 
-def _changed(folder: Path, *, to: Path | None = None, overwrite: bool = False) -> tuple[Corpus, Path]:
+def _changed(folder: Path, *, to: Path | None = None, overwrite: bool = False) -> tuple[vantage.Corpus, Path]:
     return vantage.Corpus.read(folder), folder if to is None else _into(to=to, overwrite=overwrite)
 
 
-Selected = Annotated["Corpus", _selected]
+Selected = Annotated["vantage.Corpus", _selected]
 """A corpus, or the part of it that fits `--where`."""
 Into = Annotated[Path, _into]
 """Where a new corpus is written."""
-Changed = Annotated["tuple[Corpus, Path]", _changed]
+Changed = Annotated["tuple[vantage.Corpus, Path]", _changed]
 """A corpus, and where it is written when it has changed."""
 
 
@@ -191,7 +188,7 @@ def preview(file: Path, *, reading: Reading) -> VerbResult:
     return VerbResult(seen, *preview_lines(seen), code=2 if seen["problem"] else 0)
 
 
-def _with_alpha(facts: dict[str, Any], corpus: Corpus | None) -> None:
+def _with_alpha(facts: dict[str, Any], corpus: vantage.Corpus | None) -> None:
     """Adds the agreement about each question, which shows best whether a table was understood."""
     if corpus is None or not corpus.people().sizes["judgments"]:
         return
@@ -366,7 +363,7 @@ def weight(folder: Path, *, to: Path, name: str, bounds: Sequence[float], base: 
 
 def texts_or_corpus(
     path: Path, to: Path | None, instrument: str | None, mapping: Mapping[str, str], *, write: bool = True
-) -> tuple[Path, Corpus]:
+) -> tuple[Path, vantage.Corpus]:
     """A corpus folder, or a file of texts made into one: at `to`, or in a folder with the file's name.
 
     A folder that holds these texts already is used as it is, so that a command can be given again.
@@ -395,7 +392,7 @@ def texts_or_corpus(
     return place, corpus
 
 
-def _written(corpus: Corpus, to: Path, *further: str) -> VerbResult:
+def _written(corpus: vantage.Corpus, to: Path, *further: str) -> VerbResult:
     from vantage.corpora.describe import describe as described
 
     corpus.write(to)

@@ -242,7 +242,7 @@ def _typed(name: str, kind: str, flag: str, given: Values, _: ExitStack) -> Any:
     """An argument from what was typed: several give a list, which may be empty."""
     value = given[name]
     if "float]" in kind and value:
-        from vantage.measures.option_text import convert
+        from vantage.measures import convert
 
         several = Mapping[str, float] if kind.startswith("Mapping") else Sequence[float]
         return convert(value if isinstance(value, str) else ",".join(value), several, flag)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 import vantage
+from vantage import collect
 from vantage.cli.corpora import filtered
 from vantage.cli.options import Values, options_of
 from vantage.cli.output import VerbResult, VerbTable, sentences, tables, write_figure
 from vantage.cli.progress import moving, working
 from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    from vantage.corpora import Corpus
 
 SIMULATED: Final = ("alpha", "alt-test")
 DURING: Final = ("target", "question", "delta", "models", "epsilon", "seed")
@@ -82,9 +80,8 @@ def plan(
     if during:
         return _during(corpus, {"goal": goal, **{n: planned[n] for n in DURING if n in planned}, "looks": looks})
     from vantage.planning.plan import VIEWS
-    from vantage.planning.plan import plan as made_from
 
-    made = _with_bar(goal, lambda advance: made_from(corpus, **planned, advance=advance))
+    made = _with_bar(goal, lambda advance: vantage.plan(corpus, **planned, advance=advance))
     if settings:
         typer.echo(made.settings)
         return None
@@ -112,7 +109,7 @@ def plan(
     )
 
 
-def _for_target(corpus: Corpus | None, population: str, planned: Values, *, settings: bool) -> VerbTable | None:
+def _for_target(corpus: vantage.Corpus | None, population: str, planned: Values, *, settings: bool) -> VerbTable | None:
     from vantage.planning.target import VIEW, plan_target
 
     if corpus is None:
@@ -134,7 +131,7 @@ def _for_target(corpus: Corpus | None, population: str, planned: Values, *, sett
     )
 
 
-def _during(corpus: Corpus | None, options: Values) -> VerbTable:
+def _during(corpus: vantage.Corpus | None, options: Values) -> VerbTable:
     from vantage.planning.plan import DURING as VIEW
     from vantage.planning.plan import during
 
@@ -172,11 +169,10 @@ def rehearse(
         pilot (CORPUS): A pilot to model the answers on.
         to: A folder for a page with all tables.
     """
-    from vantage.collect import AnnotationStudy
     from vantage.recruit.rehearsal.rehearse import rehearse as rehearsed
     from vantage.recruit.rehearsal.results import VIEWS
 
-    loaded = AnnotationStudy.load(study, corpus)
+    loaded = collect.AnnotationStudy.load(study, corpus)
     known = None if pilot is None else vantage.Corpus.read(pilot)
     with moving("people") as moved:
         people = options.get("people")

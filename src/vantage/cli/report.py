@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import typer
 
@@ -14,9 +14,6 @@ from vantage.cli.corpora import Disclosure, Selected, filtered
 from vantage.cli.output import VerbResult, VerbTable, tables
 from vantage.cli.progress import reported
 from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    from vantage.report import Report
 
 AUDIT_HIDDEN: Final = (
     *("measure", "options", "left_out", "above", "below", "within", "tested", "clear"),
@@ -90,8 +87,8 @@ def report(
 
 
 def _extended(
-    made: Report, corpus: vantage.Corpus, robust: bool, plan: Path | None, explorer: bool, seed: int
-) -> Report:
+    made: vantage.report.Report, corpus: vantage.Corpus, robust: bool, plan: Path | None, explorer: bool, seed: int
+) -> vantage.report.Report:
     """The report with what `--robust`, `--plan` and `--explorer` add."""
     if robust or plan is not None:
         from vantage.robust import FrozenPlan, with_plan, with_robust
@@ -177,11 +174,9 @@ def card(corpus: Path, *, question: str = "", to: Path | None = None) -> None:
         question: The question (default: the first with several answers).
         to: The picture (default: NAME-card.png beside the corpus).
     """
-    from vantage.report import write_card
-
     read, folder = vantage.Corpus.read(corpus), corpus.resolve()
     place = to or folder.parent / f"{folder.name}-card.png"
-    typer.echo(f"{write_card(read, place, question)}\nThe picture: {place}")
+    typer.echo(f"{vantage.report.write_card(read, place, question)}\nThe picture: {place}")
 
 
 def view(
