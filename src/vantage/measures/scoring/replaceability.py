@@ -84,9 +84,8 @@ VIEW: Final = View(
             where="passes",
         ),
     ),
-    method="Whether a model could stand in for a person was decided by the alternative annotator test with "
-    "ε = {epsilon} (Calderon et al., 2025) and by agreement beyond chance (Cohen, 1960) above that of raters that "
-    "do not read.",
+    method="Whether a model can stand in for a person was tested by the alternative annotator test with ε = {epsilon} "
+    "(Calderon et al., 2025) and by agreement beyond chance (Cohen, 1960) above that of raters that do not read.",
     sources=("calderon2025", "cohen1960"),
 )
 
