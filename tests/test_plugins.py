@@ -95,7 +95,7 @@ def test_everything_that_a_package_adds_is_used_by_name(site: Path, tmp_path: Pa
     verbs = [
         ["corpora", "import", "lab", "--from", data, "--to", corpus, "--option", "least=2"],
         ["rate", corpus, "--instrument", "lab-stars", "--model", "lab:help", "--setting", "most=4"],
-        ["study", "lab-stars", "--data", data, "--model", "lab:help", "--around", "1", "--out", study],
+        ["study", "lab-stars", "--data", data, "--model", "lab:help", "--around", "1", "--to", study],
         ["measure", "midpoint-share", corpus, "--by", "rater", "--json"],
     ]
     words = [sys.executable, "-c", RUN, str(site), json.dumps(verbs)]

@@ -34,8 +34,8 @@ Every key of a study file for the annotation server. It is written from the mode
 with its line.
 """
 API = """
-The names that `import vantage` offers. They keep their meaning between minor versions; everything else may move. Each
-has a docstring with an example that runs: `help(vantage.measures.agreement.alpha)`.
+The names that `import vantage` offers. They keep their meaning between minor versions; everything else may change. Each
+has a docstring with an example that runs: `help(vantage.measures.alpha)`.
 """
 
 

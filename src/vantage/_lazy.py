@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from pkgutil import resolve_name
+from pkgutil import iter_modules, resolve_name
 from typing import Any
 
 from vantage.errors import not_installed
@@ -38,7 +38,9 @@ def attach(
 
     def getattr_(name: str) -> Any:
         if name not in homes:
-            have = [] if name.startswith("_") else [f"{package}.{face}" for face in faces]
+            # A module of the package needs no hint: `from package import module` imports it when there is no attribute.
+            below = any(one.name == name for one in iter_modules(sys.modules[package].__path__))
+            have = [] if below or name.startswith("_") else [f"{package}.{face}" for face in faces]
             where = next((face for face in have if name in dir(import_module(face))), None)
             hint = f"; use {where}.{name}" if where else ""
             known = {package: other_names, **{f: getattr(import_module(f), "OTHER_NAMES", None) for f in have}}

@@ -45,7 +45,7 @@ def test_json_has_the_effects_the_components_and_the_verdicts(vantage: Vantage, 
 
 @pytest.mark.slow
 def test_the_page_has_cards_figures_and_a_gain(vantage: Vantage, folder: Path, tmp_path: Path) -> None:
-    result = vantage("audit", folder, "--out", tmp_path / "audit")
+    result = vantage("audit", folder, "--to", tmp_path / "audit")
     assert result.code == 0
     page = (tmp_path / "audit" / "report.html").read_text("utf-8")
     for words in (

@@ -77,7 +77,7 @@ def test_folders_are_written_to_and_left_clean(tmp_path: Path, monkeypatch: pyte
         ("sqlite:///{}/new.sqlite", "absent", "does not exist yet"),
         ("sqlite:///{}/none/new.sqlite", "problem", "there is no folder"),
         ("sqlite:///{}/old.sqlite", "fine", "answers (sqlite 3"),
-        ("sqlite:///{}/bad.sqlite", "problem", "cannot be reached"),
+        ("sqlite:///{}/bad.sqlite", "problem", "Cannot open the database (file is not a database)"),
         ("mysql://x@y/z", "problem", "neither a SQLite file nor a PostgreSQL"),
     ],
 )

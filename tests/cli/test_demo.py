@@ -16,7 +16,7 @@ def test_the_demo_runs_offline_and_says_what_it_is(
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr(typer, "launch", opened.append)
-    done = vantage("demo", "--out", tmp_path / "demo", "--asked", "4", "--open")
+    done = vantage("demo", "--to", tmp_path / "demo", "--asked", "4", "--open")
     assert done.code == 0, done.err
     for part in ("1. ", "p07, p19", "synthetic", "report.html", WEAKNESS, "vantage new project"):
         assert part in done.out

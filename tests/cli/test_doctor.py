@@ -44,5 +44,5 @@ def test_the_database_and_the_folder_are_tried(vantage: Vantage, tmp_path: Path)
     )
     wrong = {notice["part"]: notice for notice in done.json["notices"] if notice["state"] == "problem"}
     assert {"database", "folder"} <= set(wrong)
-    assert "cannot be reached" in wrong["database"]["text"]
+    assert "Cannot open the database" in wrong["database"]["text"]
     assert "secret" not in done.out

@@ -45,7 +45,7 @@ def test_an_instrument_and_a_study_work_at_once(
     told = vantage("study", "first.yaml", "--help").out
     assert "vantage study first.yaml" in told
     assert "--confidence" in told
-    done = vantage("study", "first.yaml", "--out", "results")
+    done = vantage("study", "first.yaml", "--to", "results")
     assert done.code == 0, done.err
     assert "trust" in done.out
     again = vantage("new", "study", "first")

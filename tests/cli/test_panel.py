@@ -113,7 +113,7 @@ def test_plan_writes_a_page_and_a_figure(vantage: Vantage, tmp_path: Path) -> No
         "--price",
         "0.12",
     )
-    result = vantage(*words, "--out", tmp_path / "plan", "--figure", tmp_path / "frontier.svg")
+    result = vantage(*words, "--to", tmp_path / "plan", "--figure", tmp_path / "frontier.svg")
     assert result.code == 0
     assert "does not reach the target" in result.out
     page = (tmp_path / "plan" / "report.html").read_text(encoding="utf-8")

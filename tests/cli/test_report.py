@@ -62,7 +62,7 @@ def test_pdfs_are_made_from_what_is_stored(vantage: Vantage, tmp_path: Path) -> 
 
 def test_two_runs_stand_side_by_side(vantage: Vantage, study: Path, tmp_path: Path) -> None:
     run(STUDY, out=tmp_path / "other", models=[recorded(tmp_path / "m.csv")], level="nominal")
-    done = vantage("report", "--compare", study, tmp_path / "other", "--out", tmp_path / "both")
+    done = vantage("report", "--compare", study, tmp_path / "other", "--to", tmp_path / "both")
     assert done.code == 0, done.err
     page = (tmp_path / "both" / "report.html").read_text()
     assert "How the claims differ" in page

@@ -31,11 +31,11 @@ def test_studies_are_listed_and_explained(vantage: Vantage) -> None:
 def test_a_study_runs_from_the_command_line(vantage: Vantage, tmp_path: Path) -> None:
     model, out = recorded(tmp_path / "m.csv"), tmp_path / "out"
     words = ("--set", "level=nominal", "--items", "3", "--words=a,b", "--loud")
-    done = vantage("study", "small", "--model", model, *words, "--out", out)
+    done = vantage("study", "small", "--model", model, *words, "--to", out)
     assert done.code == 0, done.err
     assert "1. There are 3 rows." in done.out
     assert f"The report: {out / 'report.html'}" in done.out
-    again = vantage("study", "small", "--model", model, *words, "--out", out, "--json")
+    again = vantage("study", "small", "--model", model, *words, "--to", out, "--json")
     assert again.json["findings"] == [{"finding": "There are 3 rows.", "evidence": []}]
 
 
@@ -44,12 +44,12 @@ def test_a_study_runs_from_the_command_line(vantage: Vantage, tmp_path: Path) ->
     [
         (("smal",), "did you mean 'small'"),
         (("small",), "no folder for the results given"),
-        (("small", "--item", "3", "--out", "x"), "no option --item; did you mean 'items'"),
-        (("small", "--items", "many", "--out", "x"), "--items takes a whole number"),
-        (("small", "--set", "items", "--out", "x"), "--set takes NAME=VALUE"),
-        (("small", "--level", "odd", "--out", "x"), "--level is one of ordinal, nominal"),
-        (("small", "--out", "x", "--items"), "--items needs a value"),
-        (("small", "stray", "--out", "x"), "'stray' was not expected"),
+        (("small", "--item", "3", "--to", "x"), "no option --item; did you mean 'items'"),
+        (("small", "--items", "many", "--to", "x"), "--items takes a whole number"),
+        (("small", "--set", "items", "--to", "x"), "--set takes NAME=VALUE"),
+        (("small", "--level", "odd", "--to", "x"), "--level is one of ordinal, nominal"),
+        (("small", "--to", "x", "--items"), "--items needs a value"),
+        (("small", "stray", "--to", "x"), "'stray' was not expected"),
     ],
 )
 def test_bad_words_end_with_a_sentence(
@@ -70,7 +70,7 @@ def test_an_interrupted_run_says_how_it_goes_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(execution.Context, "rate", interrupted)
-    done = vantage(*words, "--out", tmp_path / "out")
+    done = vantage(*words, "--to", tmp_path / "out")
     assert done.code == 130
     assert "run the same command again to resume" in done.err
     assert vantage("report", tmp_path / "out").code == 0
@@ -79,6 +79,6 @@ def test_an_interrupted_run_says_how_it_goes_on(
 def test_a_run_that_stops_ends_with_one(vantage: Vantage, tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("item,question,reply\nx,trust,1\n")
     model = f"recorded:{tmp_path / 'm.csv'}"
-    done = vantage("study", "small", "--model", model, "--out", tmp_path / "out", "--fail-on", "0")
+    done = vantage("study", "small", "--model", model, "--to", tmp_path / "out", "--fail-on", "0")
     assert done.code == 1
     assert "run the same command again" in done.err

@@ -102,7 +102,7 @@ def test_any_file_of_predictions_is_read(people: Corpus, parts: Split, tmp_path:
 def test_the_three_commands(people: Corpus, tmp_path: Path) -> None:
     folder = people.write(tmp_path / "corpus")
     made = RUN.invoke(
-        app, ["perspective", "split", str(folder), "--question", "offensive", "--out", str(tmp_path / "split")]
+        app, ["perspective", "split", str(folder), "--question", "offensive", "--to", str(tmp_path / "split")]
     )
     assert made.exit_code == 0, made.output
     parts = read_split(people, tmp_path / "split")
@@ -115,7 +115,7 @@ def test_the_three_commands(people: Corpus, tmp_path: Path) -> None:
     assert user["f1"] > 0.8
     files = [f"ours={tmp_path / 'good.csv'}", str(tmp_path / "poor.csv")]
     people_of = ["--data", str(folder), "--split", str(tmp_path / "split")]
-    page = RUN.invoke(app, ["perspective", "leaderboard", *files, *people_of, "--out", str(tmp_path / "board")])
+    page = RUN.invoke(app, ["perspective", "leaderboard", *files, *people_of, "--to", str(tmp_path / "board")])
     assert page.exit_code == 0, page.output
     html = (tmp_path / "board" / "report.html").read_text("utf-8")
     assert [name for name in ("ours", "poor", "rater at the floor", "modal answer") if name not in html] == []

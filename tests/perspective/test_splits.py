@@ -132,7 +132,7 @@ def test_an_unsound_split_is_refused() -> None:
         ({"users": "anonymous"}, "'anonymous' is not known"),
         ({"adaptation": "yes"}, "'yes' is not known"),
         ({"test_users": 1.0}, "not a share"),
-        ({"adaptation_items": 0}, "tell nothing"),
+        ({"adaptation_items": 0}, "are too few"),
         ({"test_texts": 2.0}, "not a share"),
         ({"stratify": "age"}, "no trait 'age'"),
         ({"question": "heard"}, "heard"),

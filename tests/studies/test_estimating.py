@@ -194,7 +194,7 @@ def test_a_study_of_ones_own_is_estimated_on_the_command_line(
         ("openai:x", "two-step", 1, 180)
     ]
     assert ASSUMED["why"] in told["notes"]
-    done = verb(capsys, monkeypatch, *words, "--model", "embedded", "--out", tmp_path / "out")
+    done = verb(capsys, monkeypatch, *words, "--model", "embedded", "--to", tmp_path / "out")
     assert done.code == 0
     assert "Pass prices with --prices FILE" in done.out
     assert "Nothing was sent." in done.out

@@ -1,7 +1,8 @@
 """The command line: one module per kind of verb.
 
-Only Typer is imported when help is asked for; a verb imports what it needs when it runs. To add a verb, write its
-function and list it in `app.VERBS`.
+Only Typer is imported when help is asked for. Packages are imported at the top of a module, since their faces load a
+name when it is first used; what a face does not have is imported in the function that needs it. To add a verb, write
+its function and list it in `app.VERBS`.
 """
 
 from __future__ import annotations

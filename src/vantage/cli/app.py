@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import signature
 from typing import Annotated, Any, Final
 
 import typer
@@ -26,8 +27,8 @@ VERBS: Final = {
     "judge": ("train:judge", "Let a trained rater judge texts."),
     "runs": ("runs:app", "Inspect, export, reparse or recover stored model calls."),
     "measure": ("measure:measure", "Measure agreement, reliability, variation, accuracy."),
-    "audit": ("audit:audit", "Do answers depend on how the question is asked?"),
-    "compare-model": ("compare_model:compare_model", "Can a model stand in for people? One page from two files."),
+    "audit": ("report:audit", "Do answers depend on how the question is asked?"),
+    "compare-model": ("report:compare_model", "Can a model stand in for people? One page from two files."),
     "perspective": ("perspective:app", "Predict each user's judgments: split, score and compare systems."),
     "plan": ("plan:plan", "How many items and raters do you need?"),
     "plan freeze": ("robust:freeze", "Freeze a plan, with a hash, before you see the data."),
@@ -52,9 +53,7 @@ OTHER_VERBS: Final = {
 }
 """What these verbs are called elsewhere."""
 OPEN: Final[dict[str, Any]] = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""Of verbs whose further options depend on what is measured or studied."""
-OWN_HELP: Final = ("measure", "study")
-"""Those of them that explain further options where a measure or a study is named."""
+"""Of verbs whose further options depend on what is measured or studied: those that take the context."""
 
 
 class _Commands(Mapping[str, Any]):
@@ -74,8 +73,10 @@ class _Commands(Mapping[str, Any]):
             else:
                 from vantage.cli.options import GroupedCommand, verb
 
-                settings = OPEN if name in (*OWN_HELP, "plan freeze", "plan risk", "robust") else {}
-                settings = {**settings, "help_option_names": []} if name in OWN_HELP else settings
+                taken = signature(offered).parameters
+                settings = OPEN if "context" in taken else {}
+                # These explain further options when a measure or a study is named.
+                settings = {**settings, "help_option_names": []} if "help_" in taken else settings
                 alone.command(name, cls=GroupedCommand, short_help=short, context_settings=settings)(verb(offered))
             self._made[name] = typer.main.get_group(alone).commands[name]
         return self._made[name]

@@ -8,19 +8,18 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 from typer.core import TyperGroup
 
+import vantage
+from vantage import collect
 from vantage.cli import plan, recruit
 from vantage.cli.corpora import Disclosure, texts_or_corpus
 from vantage.cli.options import VerbGroup
 from vantage.cli.output import VerbResult, listed, sentences
 from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    from vantage.collect import AnnotationStudy, StudyService
 
 
 class _ServeByDefault(TyperGroup):
@@ -56,9 +55,8 @@ class ChosenStudy:
     study: Path | None = None
     database: str | None = None
 
-    def load(self) -> AnnotationStudy:
+    def load(self) -> collect.AnnotationStudy:
         """The chosen study: a file, a folder with an instrument, or the only study in a folder."""
-        from vantage.collect import AnnotationStudy
         from vantage.collect.study_setup import stored_study
 
         folder, database = self.folder, self.database
@@ -73,7 +71,7 @@ class ChosenStudy:
         if not folder.exists():
             raise InputError("there is no such folder", file=folder, remedy="check the path")
         if self.instrument is not None:
-            return AnnotationStudy.of(folder, self.instrument)
+            return collect.AnnotationStudy.of(folder, self.instrument)
         if database is None:
             databases = sorted(folder.glob("collect-*.sqlite"))
             if len(databases) != 1:
@@ -83,27 +81,26 @@ class ChosenStudy:
         return stored_study(database, folder)
 
     def running(
-        self, loaded: AnnotationStudy | None = None, *, read_only: bool = False, revision: str | None = None
-    ) -> closing[StudyService]:
+        self, loaded: collect.AnnotationStudy | None = None, *, read_only: bool = False, revision: str | None = None
+    ) -> closing[collect.StudyService]:
         """The study with its database opened."""
-        from vantage.collect import StudyService
-
-        return closing(StudyService(loaded or self.load(), self.database, read_only=read_only, revision=revision))
+        study = loaded or self.load()
+        return closing(collect.StudyService(study, self.database, read_only=read_only, revision=revision))
 
 
 Chosen = Annotated[ChosenStudy, ChosenStudy]
 
 
-def _running(chosen: Chosen) -> closing[StudyService]:
+def _running(chosen: Chosen) -> closing[collect.StudyService]:
     return chosen.running()
 
 
-def _reading(chosen: Chosen) -> closing[StudyService]:
+def _reading(chosen: Chosen) -> closing[collect.StudyService]:
     return chosen.running(read_only=True)
 
 
-Running = Annotated["StudyService", _running]
-Reading = Annotated["StudyService", _reading]
+Running = Annotated["collect.StudyService", _running]
+Reading = Annotated["collect.StudyService", _reading]
 """The chosen study with its database opened, for writing or for reading."""
 
 
@@ -284,11 +281,10 @@ def revise(study: Path, *, note: str, database: str | None = None) -> None:
         study (FILE): The edited study file.
         note: What was changed, for the log.
     """
-    from vantage.collect import AnnotationStudy, StudyService, opened_study
     from vantage.collect.revisions import changes
 
-    edited, (started, _) = AnnotationStudy.load(study), opened_study(study, None, database)
-    StudyService(edited, database, revision=note).close()
+    edited, (started, _) = collect.AnnotationStudy.load(study), collect.opened_study(study, None, database)
+    collect.StudyService(edited, database, revision=note).close()
     for edit in changes(started, edited):
         typer.echo(str(edit))
     typer.echo("The changes are stored. Restart the server to show them.")
@@ -329,11 +325,10 @@ def check(file: Path, *, corpus: Path | None = None) -> VerbResult:
         corpus: The corpus, if the file names none.
     """
     from vantage.adaptive.until import Until
-    from vantage.collect import AnnotationStudy
     from vantage.collect.flow_checks import people_by_block, people_needed
     from vantage.collect.study_setup import allocations, rows_of, seats
 
-    study = AnnotationStudy.load(file, corpus)
+    study = collect.AnnotationStudy.load(file, corpus)
     rows = rows_of(study)
     wanted = seats(study, allocations(study, rows))
     sizes = {block.id: len(rows.get(block.id, ())) for block in study.blocks}
@@ -439,11 +434,10 @@ def second_round(folder: Path, *, to: Path, question: str | None = None) -> None
         question: Only answers to this question.
     """
     from vantage.collect.second_round import second_round
-    from vantage.corpora import Corpus
 
     if to.exists():
         raise InputError("the folder exists already", file=to, remedy="choose another one with --to")
-    made = second_round(Corpus.read(folder), question)
+    made = second_round(vantage.Corpus.read(folder), question)
     made.write(to)
     texts = made.items["first_item"].n_unique()
     typer.echo(

@@ -6,15 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import vantage
 from vantage.cli.options import VerbGroup, filtered, options_of
 from vantage.cli.output import VerbResult, show
 from vantage.errors import InputError, Problems
-
-if TYPE_CHECKING:
-    from vantage.corpora import Corpus
 
 app = VerbGroup(
     "Import, describe, check and export corpora of judgments. Without a command: list the formats.",
@@ -73,7 +70,7 @@ Reading = Annotated[Values, _scaled]
 """The options of the reader `table`."""
 
 
-def _selected(corpus: Path, *, where: list[str]) -> Corpus:
+def _selected(corpus: Path, *, where: list[str]) -> vantage.Corpus:
     return filtered(vantage.Corpus.read(corpus), where)
 
 
@@ -86,15 +83,15 @@ def _into(*, to: Path, overwrite: bool = False) -> Path:
     return to
 
 
-def _changed(folder: Path, *, to: Path | None = None, overwrite: bool = False) -> tuple[Corpus, Path]:
+def _changed(folder: Path, *, to: Path | None = None, overwrite: bool = False) -> tuple[vantage.Corpus, Path]:
     return vantage.Corpus.read(folder), folder if to is None else _into(to=to, overwrite=overwrite)
 
 
-Selected = Annotated["Corpus", _selected]
+Selected = Annotated["vantage.Corpus", _selected]
 """A corpus, or the part of it that fits `--where`."""
 Into = Annotated[Path, _into]
 """Where a new corpus is written."""
-Changed = Annotated["tuple[Corpus, Path]", _changed]
+Changed = Annotated["tuple[vantage.Corpus, Path]", _changed]
 """A corpus, and where it is written when it has changed."""
 
 
@@ -173,7 +170,7 @@ def preview(file: Path, *, reading: Reading) -> VerbResult:
     return VerbResult(seen, *preview_lines(seen), code=2 if seen["problem"] else 0)
 
 
-def _with_alpha(facts: dict[str, Any], corpus: Corpus | None) -> None:
+def _with_alpha(facts: dict[str, Any], corpus: vantage.Corpus | None) -> None:
     """Adds the agreement about each question, which shows best whether a table was understood."""
     if corpus is None or not corpus.people().sizes["judgments"]:
         return
@@ -348,7 +345,7 @@ def weight(folder: Path, *, to: Path, name: str, bounds: Sequence[float], base: 
 
 def texts_or_corpus(
     path: Path, to: Path | None, instrument: str | None, mapping: Mapping[str, str], *, write: bool = True
-) -> tuple[Path, Corpus]:
+) -> tuple[Path, vantage.Corpus]:
     """A corpus folder, or a file of texts made into one: at `to`, or in a folder with the file's name.
 
     A folder that holds these texts already is used as it is, so that a command can be given again.
@@ -377,7 +374,7 @@ def texts_or_corpus(
     return place, corpus
 
 
-def _written(corpus: Corpus, to: Path, *further: str) -> VerbResult:
+def _written(corpus: vantage.Corpus, to: Path, *further: str) -> VerbResult:
     from vantage.corpora.describe import describe as described
 
     corpus.write(to)

@@ -199,40 +199,30 @@ def places(folder: Path) -> Iterator[Notice]:
 
 def database_of(address: str) -> Iterator[Notice]:
     """Whether the database of an annotation study can be reached; nothing is changed in it."""
-    from sqlalchemy import create_engine, text
-    from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+    from contextlib import closing
 
-    from vantage.collect.sql import database_url
+    from vantage.collect.sql import SqlDatabase, database_url
 
     try:
         url = database_url(address)
+        shown, file = url.render_as_string(hide_password=True), Path(str(url.database))
+        sqlite = url.get_backend_name() == "sqlite"
+        if sqlite and not file.exists():
+            if file.absolute().parent.is_dir():
+                yield Notice("database", "absent", f"{shown} does not exist yet; the first vantage collect creates it")
+            else:
+                no_folder = f"{shown}: there is no folder {file.absolute().parent}"
+                yield Notice("database", "problem", no_folder, "create it first")
+            return
+        # SQLite looks into the file only when it has to read something of it.
+        asked = "SELECT sqlite_version() FROM (SELECT count(*) FROM sqlite_master)" if sqlite else "SHOW server_version"
+        url = url if sqlite else url.update_query_dict({"connect_timeout": "5"})
+        with closing(SqlDatabase(url.render_as_string(hide_password=False), read_only=True)) as database:
+            version = database.open(lambda connection: connection.exec_driver_sql(asked).scalar())
     except InputError as error:
         yield Notice("database", "problem", str(error))
-        return
-    shown, file = url.render_as_string(hide_password=True), Path(str(url.database))
-    sqlite = url.get_backend_name() == "sqlite"
-    if sqlite and not file.exists():
-        if file.absolute().parent.is_dir():
-            yield Notice("database", "absent", f"{shown} does not exist yet; the first vantage collect creates it")
-        else:
-            no_folder = f"{shown}: there is no folder {file.absolute().parent}"
-            yield Notice("database", "problem", no_folder, "create it first")
-        return
-    # SQLite looks into the file only when it has to read something of it.
-    looked = "SELECT count(*) FROM sqlite_master" if sqlite else "SELECT 1"
-    try:
-        engine = create_engine(url, connect_args={"timeout" if sqlite else "connect_timeout": 5})
-        with engine.connect() as connection:
-            connection.execute(text(looked))
-        version = ".".join(map(str, engine.dialect.server_version_info or ()))
-        engine.dispose()
-    except (NoSuchModuleError, ModuleNotFoundError, ArgumentError):
-        yield Notice("database", "problem", "PostgreSQL needs psycopg", "run: pip install 'vantage-raters[postgres]'")
-    except DBAPIError as error:
-        reason = next(iter(str(error.orig).strip().splitlines()), type(error).__name__)
-        yield Notice("database", "problem", f"{shown} cannot be reached ({reason})", "check address, name and password")
     else:
-        yield Notice("database", "fine", f"{shown} answers ({engine.dialect.name} {version})")
+        yield Notice("database", "fine", f"{shown} answers ({url.get_backend_name()} {version})")
 
 
 def requirements() -> dict[str, dict[str, str]]:

@@ -14,7 +14,7 @@ from vantage.cli.output import VerbResult, listed, printable
 from vantage.report.cells import counted
 
 if TYPE_CHECKING:
-    from vantage.instruments import Instrument, Question
+    from vantage.instruments import Question
 
 app = VerbGroup(
     "List, show and check instruments: what is asked, and on which scales. Without a command: list them.",
@@ -25,9 +25,9 @@ app = VerbGroup(
 @app.alone
 def list_instruments() -> VerbResult:
     """List the bundled instruments and those of plugins."""
-    from vantage.instruments import PLUGINS, Instrument, bundled
+    from vantage.instruments import PLUGINS, bundled
 
-    known = {**{name: Instrument.load(name) for name in bundled()}, **PLUGINS.working()}
+    known = {**{name: vantage.Instrument.load(name) for name in bundled()}, **PLUGINS.working()}
     rows = [
         {
             "instrument": name,
@@ -95,7 +95,7 @@ def _question_row(question: Question) -> dict[str, Any]:
     }
 
 
-def _lines(instrument: Instrument) -> Iterator[str]:
+def _lines(instrument: vantage.Instrument) -> Iterator[str]:
     yield f"{instrument.title}  ({instrument.id}, version {instrument.version})\n\n{instrument.description}"
     if instrument.warning:
         yield f"\nWarning: {instrument.warning}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 import vantage
+from vantage import measures, report
 from vantage.cli.options import conditions, filtered
 from vantage.cli.output import Printed, VerbResult, VerbTable, listed, write_figure
 from vantage.errors import InputError
@@ -17,7 +18,6 @@ from vantage.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from vantage.measures import Measure
 
 FIGURES: Final[dict[tuple[str, str], dict[str, Any]]] = {
     ("facets", "ruler"): {"chart": "wright"},
@@ -69,34 +69,31 @@ def measure(
     if list_ or name is None:
         _list().print(output)
         return
-    from vantage.measures import find
 
-    chosen = find(name)
+    chosen = measures.find(name)
     if help_ or folder is None:
         _explain(chosen)
         if folder is None and not help_:
             raise InputError("no corpus given", remedy=f"run: vantage measure {name} FOLDER")
         return
-    from vantage.measures import parse_options
 
-    options = parse_options(chosen, context.args)
+    options = measures.parse_options(chosen, context.args)
     corpus = filtered(vantage.Corpus.read(folder), where)
     if "kind" in conditions(where):
         options.setdefault("kinds", "all")
     if by and "by" not in chosen.options:
-        raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
+        raise InputError(f"measure '{name}' cannot be grouped", remedy="leave --by out")
     if by:
         options["by"] = list(by)
     grouping = chosen.grouping(corpus, options)
     grouped = [grouping] if isinstance(grouping, str) else list(grouping)
-    from vantage.measures import only_reason
 
     model = options.get("powered_by")
     if model is None and (line := chosen.whose(corpus, options).sentence):
         typer.echo(line, err=True)
     result = chosen.function(corpus, **options)
     hidden = ["measure", "options"]
-    if (only := only_reason(result)) and not output.json and not output.csv:
+    if (only := measures.only_reason(result)) and not output.json and not output.csv:
         typer.echo(f"{only[0].upper()}{only[1:]}.", err=True)
         hidden.append("reason")
     if chosen.view.show and "show" not in options and model is None and not output.data:
@@ -112,10 +109,9 @@ def measure(
 
 
 def _present(
-    chosen: Measure, frame: pl.DataFrame, by: list[str], show: str | None, figure: Path | None, *, quiet: bool
+    chosen: measures.Measure, frame: pl.DataFrame, by: list[str], show: str | None, figure: Path | None, *, quiet: bool
 ) -> None:
     """Says what the result says, where it is the measure's main table, and draws its chart."""
-    from vantage.report import Figure
     from vantage.report.sentences import decide
     from vantage.report.views import present
 
@@ -128,7 +124,7 @@ def _present(
         typer.echo("\n".join(["", *lines]))
     if figure is None:
         return
-    figures = [part for part in shown.parts if isinstance(part, Figure)]
+    figures = [part for part in shown.parts if isinstance(part, report.Figure)]
     if not figures:
         drawn = [f"--show {table}" for name, table in FIGURES if name == chosen.name]
         raise InputError("this result has no chart", remedy=f"pass {' or '.join(drawn)}" if drawn else None)
@@ -151,21 +147,17 @@ def _behind(frame: pl.DataFrame, folder: Path, where: list[str]) -> None:
 
 
 def _list() -> VerbResult:
-    from vantage.measures import registry
-
     families: dict[str, list[dict[str, str]]] = {}
-    for one in registry().values():
+    for one in measures.registry().values():
         row = {"measure": one.name, "family": one.family, "what": one.summary}
         families.setdefault(one.family, []).append(row)
     rows = [row for family in families.values() for row in family]
     return listed(rows, hint="Use one with: vantage measure NAME FOLDER --by question")
 
 
-def _explain(chosen: Measure) -> None:
+def _explain(chosen: measures.Measure) -> None:
     import inspect
     from doctest import DocTestParser
-
-    from vantage.measures import values_of
 
     common = "[--by COLUMN,…] [--where COLUMN=VALUE] [--figure FILE] [--json|--csv|--latex]"
     typer.echo(f"vantage measure {chosen.name} FOLDER {common}\n")
@@ -175,7 +167,9 @@ def _explain(chosen: Measure) -> None:
     types = chosen.types
     for option, parameter in chosen.options.items():
         if option != "by" or parameter.default:
-            typer.echo(f"  --{option.replace('_', '-'):<16} {values_of(types[option])}{_default(parameter.default)}")
+            typer.echo(
+                f"  --{option.replace('_', '-'):<16} {measures.values_of(types[option])}{_default(parameter.default)}"
+            )
 
 
 def _default(default: Any) -> str:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 Values = dict[str, Any]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FLAGS: Final = {"to": ("--to", "-o", "--out"), "mapping": ("--map",)}
-"""How options are called where not as their parameter; `--out` is an older name of `--to` in some verbs."""
+FLAGS: Final = {"to": ("--to", "-o"), "mapping": ("--map",)}
+"""How options are called if not as their parameter."""
 COMMON: Final = {
     "claim": ("", "A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan."),
     "corpus": ("", "A corpus folder."),
@@ -245,7 +245,7 @@ def _typed(name: str, kind: str, flag: str, given: Values, _: ExitStack) -> Any:
     """An argument from what was typed: several give a list, which may be empty."""
     value = given[name]
     if "float]" in kind and value:
-        from vantage.measures.option_text import convert
+        from vantage.measures import convert
 
         several = Mapping[str, float] if kind.startswith("Mapping") else Sequence[float]
         return convert(value if isinstance(value, str) else ",".join(value), several, flag)
@@ -360,7 +360,7 @@ def _limits(carried: Carried, *, prices: Path | None = None, fallback: list[str]
 
     Args:
         prices: A YAML file of prices per million tokens, to replace the bundled ones (docs/models.md).
-        fallback (MODEL): A separate rater, asked what is left over when the account of another model fails.
+        fallback (MODEL): A rater of its own, asked what another model leaves open when its account fails.
         no_probe: Do not send about ten short test questions to an unknown endpoint first.
     """
     from vantage.runs.prices import read_prices, shipped_prices

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import vantage
+from vantage import interop
 from vantage.cli.corpora import Disclosure
 from vantage.cli.options import Values, VerbGroup, options_of
 from vantage.cli.output import VerbTable
@@ -18,9 +19,7 @@ from vantage.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from vantage.interop import SharedTask
-
-    Tasks = dict[str, SharedTask]
+    Tasks = dict[str, interop.SharedTask]
 
 app = VerbGroup("Predict each user's judgment of each text: an open benchmark.")
 
@@ -61,9 +60,7 @@ def split(
 
     vantage perspective split FOLDER --question trust --to benchmark
     """
-    from vantage.interop import write_split
-
-    typer.echo(str(write_split(vantage.Corpus.read(corpus).included(), to, **options, **disclosure)))
+    typer.echo(str(interop.write_split(vantage.Corpus.read(corpus).included(), to, **options, **disclosure)))
     typer.echo(f"Predict the pairs of {to / 'test.csv'} and write item, rater and value to a file.", err=True)
 
 
@@ -97,13 +94,11 @@ def baseline(
         scoring: Score the answer options instead of reading a reply (default for embedded).
         corpus: Also write a corpus with people's answers and the predictions here, for `vantage view`.
     """
-    from vantage.interop import task_baseline
-
     if model is None and (history or scoring is not None):
         raise InputError("--history and --scoring are for a model", remedy="name one with --model")
     for one in _chosen(data=data, task=task, part=part).values():
         if model is None:
-            predictions = task_baseline(one, method, seed=seed)
+            predictions = interop.task_baseline(one, method, seed=seed)
         else:
             scored = model == "embedded" if scoring is None else scoring
             predictions, notes = _prompted(one, model, history, to / "runs.sqlite", scoring=scored)
@@ -112,7 +107,7 @@ def baseline(
 
 
 def _prompted(
-    task: SharedTask, model: str, history: int, store: Path, *, scoring: bool
+    task: interop.SharedTask, model: str, history: int, store: Path, *, scoring: bool
 ) -> tuple[pl.DataFrame, list[str]]:
     """A distribution for each pair from what a model says of each text or, shown some of their answers, for each user.
 
@@ -120,8 +115,6 @@ def _prompted(
     often each answer was given in training. The notes say how many there were of both.
     """
     import polars as pl
-
-    from vantage.interop import of_texts, task_baseline
 
     whole, frames, notes = task.corpus, [], []
     store.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +132,7 @@ def _prompted(
             texts = vantage.Corpus(items, whole.raters, whole.judgments.clear(), whole.instruments)
             rater = vantage.ChatRater(model, **how)
             rated = vantage.rate(texts, rater, instrument, questions=[question], store=store)
-            shares = of_texts(rated.judgments, whole.question(question))
+            shares = interop.of_texts(rated.judgments, whole.question(question))
             said = mine.join(shares, on="item", how="left", maintain_order="left")
             frames.append(said.with_columns(question=pl.lit(question)))
         if history and (strangers := rest["rater"].n_unique()):
@@ -149,21 +142,19 @@ def _prompted(
     if unread := said["probabilities"].null_count():
         problem = f"{unread} of {len(said)} replies could not be read; the shares of answers in training replace them"
         notes.append(f"{task.name}: {problem}.")
-        usual = task_baseline(task, "marginal").rename({"probabilities": "usual"})
+        usual = interop.task_baseline(task, "marginal").rename({"probabilities": "usual"})
         said = said.join(usual, on=["item", "rater", "question"], how="left", maintain_order="left")
         said = said.with_columns(pl.coalesce("probabilities", "usual").alias("probabilities")).drop("usual")
     return said, notes
 
 
-def _submitted(task: SharedTask, predictions: pl.DataFrame, to: Path, corpus: Path | None, name: str) -> None:
+def _submitted(task: interop.SharedTask, predictions: pl.DataFrame, to: Path, corpus: Path | None, name: str) -> None:
     """Writes the two files of a task and, where it is asked for, the predictions into a corpus."""
-    from vantage.interop import with_predictions, write_submission
-
-    for path in write_submission(task, predictions, to):
+    for path in interop.write_submission(task, predictions, to):
         typer.echo(str(path))
     if corpus is not None:
         people = task.corpus.filter(item=[*task.annotators], question=list(task.questions))
-        stored = with_predictions(people, predictions, name, task.questions[0])
+        stored = interop.with_predictions(people, predictions, name, task.questions[0])
         typer.echo(str(stored.write(corpus / task.name)))
 
 
@@ -179,12 +170,10 @@ def submit(predictions: Path, *, chosen: Chosen, to: Path, corpus: Path | None =
         predictions: A table: item, rater and value or probabilities; or a corpus.
         corpus: Also write a corpus with people's answers and the predictions here, for `vantage view`.
     """
-    from vantage.interop import read_predictions
-
     if len(chosen) > 1:
         raise InputError("the folder has several data sets", remedy=f"name one: --task {' or '.join(chosen)}")
     (one,) = chosen.values()
-    _submitted(one, read_predictions(predictions, one.corpus, one.questions[0]), to, corpus, predictions.stem)
+    _submitted(one, interop.read_predictions(predictions, one.corpus, one.questions[0]), to, corpus, predictions.stem)
 
 
 @app.verb
@@ -210,9 +199,7 @@ def score(
     """
     import polars as pl
 
-    from vantage.interop import read_system
-
-    predicted, notes = read_system(folder, chosen)
+    predicted, notes = interop.read_system(folder, chosen)
     _notes(notes)
     if proper and "soft" in predicted:
         predicted["proper"] = predicted["soft"]
@@ -237,11 +224,9 @@ def evaluate(corpus: Path, predictions: Path, *, split: Path, resamples: int = 1
         split: The folder that `vantage perspective split` made.
         resamples: Number of resamples for intervals; 0 for none.
     """
-    from vantage.interop import read_predictions, read_split, scored
-
-    parts = read_split(vantage.Corpus.read(corpus).included(), split)
-    frame = read_predictions(predictions, parts.corpus, parts.question)
-    return VerbTable(scored(frame, parts, resamples=resamples, source=predictions).summary)
+    parts = interop.read_split(vantage.Corpus.read(corpus).included(), split)
+    frame = interop.read_predictions(predictions, parts.corpus, parts.question)
+    return VerbTable(interop.scored(frame, parts, resamples=resamples, source=predictions).summary)
 
 
 @app.verb
@@ -258,7 +243,6 @@ def leaderboard(predictions: list[str], *, chosen: Chosen, to: Path | None = Non
     """
     import polars as pl
 
-    from vantage.interop import read_system
     from vantage.perspective.scoring import TaskAnswers
     from vantage.report.leaderboard import leaderboard as ranked
     from vantage.report.leaderboard import leaderboard_report
@@ -268,7 +252,7 @@ def leaderboard(predictions: list[str], *, chosen: Chosen, to: Path | None = Non
         name, equals, path = given.partition("=")
         source = Path(path if equals else given)
         name = name if equals else source.stem
-        predicted, notes = read_system(source, chosen)
+        predicted, notes = interop.read_system(source, chosen)
         _notes(f"{name}: {note}" for note in notes)
         for evaluation, of_tasks in predicted.items():
             mine = systems.setdefault(evaluation, {})

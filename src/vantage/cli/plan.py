@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 import vantage
+from vantage import collect
 from vantage.cli.options import Values, filtered, options_of
 from vantage.cli.output import VerbResult, VerbTable, sentences, tables, write_figure
 from vantage.cli.progress import moving, working
 from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    from vantage.corpora import Corpus
 
 SIMULATED: Final = ("alpha", "alt-test")
 DURING: Final = ("target", "question", "delta", "models", "epsilon", "seed")
@@ -81,9 +79,8 @@ def plan(
     if during:
         return _during(corpus, {"goal": goal, **{n: planned[n] for n in DURING if n in planned}, "looks": looks})
     from vantage.planning.plan import VIEWS
-    from vantage.planning.plan import plan as made_from
 
-    made = _with_bar(goal, lambda advance: made_from(corpus, **planned, advance=advance))
+    made = _with_bar(goal, lambda advance: vantage.plan(corpus, **planned, advance=advance))
     if settings:
         typer.echo(made.settings)
         return None
@@ -111,14 +108,15 @@ def plan(
     )
 
 
-def _for_target(corpus: Corpus | None, population: str, planned: Values, *, settings: bool) -> VerbTable | None:
+def _for_target(corpus: vantage.Corpus | None, population: str, planned: Values, *, settings: bool) -> VerbTable | None:
     from vantage.planning.target import VIEW, plan_target
 
     if corpus is None:
         raise InputError("no pilot given", remedy="run: vantage plan PILOT --population NAME --target 0.1")
     for name in (name for name, given in planned.items() if given is not None):
         if name not in ("target", "question", "seed"):
-            raise InputError(f"--population knows no --{name.replace('_', '-')}", remedy="leave one of them out")
+            problem = f"--population cannot be combined with --{name.replace('_', '-')}"
+            raise InputError(problem, remedy="leave one of them out")
     made = plan_target(corpus, population, width=planned.get("target", 0.1), question=planned.get("question"))
     if settings:
         typer.echo(made.settings)
@@ -132,7 +130,7 @@ def _for_target(corpus: Corpus | None, population: str, planned: Values, *, sett
     )
 
 
-def _during(corpus: Corpus | None, options: Values) -> VerbTable:
+def _during(corpus: vantage.Corpus | None, options: Values) -> VerbTable:
     from vantage.planning.plan import DURING as VIEW
     from vantage.planning.plan import during
 
@@ -170,11 +168,10 @@ def rehearse(
         pilot (CORPUS): A pilot to model the answers on.
         to: A folder for a page with all tables.
     """
-    from vantage.collect import AnnotationStudy
     from vantage.recruit.rehearsal.rehearse import rehearse as rehearsed
     from vantage.recruit.rehearsal.results import VIEWS
 
-    loaded = AnnotationStudy.load(study, corpus)
+    loaded = collect.AnnotationStudy.load(study, corpus)
     known = None if pilot is None else vantage.Corpus.read(pilot)
     with moving("people") as moved:
         people = options.get("people")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
+from vantage import collect, runs
 from vantage.cli.corpora import texts_or_corpus
 from vantage.cli.options import Connection, Limits, Values, conditions, filtered, options_of
 from vantage.cli.output import VerbResult, printable, show
@@ -19,16 +20,7 @@ from vantage.cli.progress import estimated, run_progress, shown
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
-    from vantage.collect import AnnotationStudy
-    from vantage.corpora import Corpus
-    from vantage.instruments import Instrument
-    from vantage.raters.chat import ChatRater
-    from vantage.runs.execution import Outcome
-    from vantage.runs.options import RunOptions
-    from vantage.runs.plan import RunPlan
-    from vantage.runs.store import RunStore
-
-    Plan = Callable[[list[ChatRater]], RunPlan]
+    Plan = Callable[[list[vantage.ChatRater]], runs.RunPlan]
 
 Asked = Annotated[Values, options_of("runs/rating.py", "rate", only="condition vary design presentation")]
 As = Annotated[
@@ -119,14 +111,9 @@ def rate(
     from vantage.measures.aggregation.balanced import balanced as averaged
     from vantage.raters.asked import varied
     from vantage.raters.encoders import load_encoder
-    from vantage.raters.style import Style
     from vantage.raters.templates import Template
-    from vantage.runs.execution import run
-    from vantage.runs.options import RunOptions
-    from vantage.runs.plan import RunPlan
     from vantage.runs.profiles import all_suited
     from vantage.runs.rating import write
-    from vantage.runs.store import RunStore
 
     study = _study(flow, folder, instrument, question, asked.get("condition"), where, limit) if flow else None
     if study is not None:
@@ -138,7 +125,7 @@ def rate(
         folder, whole = texts_or_corpus(folder, to, instrument, mapping, write=not (show_ or estimate))
         part, known = _part(whole, folder, instrument, where, limit)
     style = f"{as_.pop('style', 'zero-shot')}{'+free' if free else ''}"
-    parts, name, max_tokens = Style.parse(style), as_.pop("name", None), as_.get("max_tokens")
+    parts, name, max_tokens = vantage.raters.Style.parse(style), as_.pop("name", None), as_.get("max_tokens")
     # A history is what the user answered to any item of the corpus, however few are judged now.
     training = whole if parts.voice == "history" and not parts.shots else None
     options: dict[str, Any] = {
@@ -170,25 +157,25 @@ def rate(
         for rater in _raters(one, name, persona, personas, user, options)
     ]
 
-    def plan_of(chosen: list[ChatRater]) -> RunPlan:
+    def plan_of(chosen: list[vantage.ChatRater]) -> runs.RunPlan:
         if study is not None:
             from vantage.collect.rating import flow_plan
 
             return flow_plan(study, chosen)
-        return RunPlan.of(part, chosen, known, questions=question, condition=condition)
+        return runs.RunPlan.of(part, chosen, known, questions=question, condition=condition)
 
     if show_:
         _show(plan_of(raters[:1]), show_)
         return None
     if batch and engine not in ("local", "batch"):
         raise InputError(f"--batch and --engine {engine} cannot be combined", remedy="choose one of them")
-    carried = RunOptions(**limits, **{**sending, "engine": "batch" if batch else engine})
+    carried = runs.RunOptions(**limits, **{**sending, "engine": "batch" if batch else engine})
     if estimate:
         return _estimate(plan_of, raters, carried, store or to or folder, max_tokens)
-    with RunStore(store or _started(folder, to or folder, plan_of(raters[:1]))) as opened:
+    with runs.RunStore(store or _started(folder, to or folder, plan_of(raters[:1]))) as opened:
         raters, notes = all_suited(raters, opened, carried, max_tokens=max_tokens)
         with run_progress(raters[0].id if len(raters) == 1 else f"{len(raters)} raters") as progress:
-            outcome = run(plan_of(raters), opened, carried, progress=progress)
+            outcome = runs.run(plan_of(raters), opened, carried, progress=progress)
             corpus = write(outcome, folder, to or folder)
             if study is not None and outcome.complete:
                 corpus, more = _about_themselves(study, corpus, raters, opened, carried)
@@ -208,7 +195,7 @@ def _check(needs: Sequence[tuple[str, object, str, object]], as_: Values) -> Non
         typer.echo(f"vantage: {likeliest}", err=True)
 
 
-def _started(folder: Path, to: Path, plan: RunPlan) -> Path:
+def _started(folder: Path, to: Path, plan: runs.RunPlan) -> Path:
     """The folder of the store, created before the run so that an interrupted run can be resumed."""
     for part in plan.parts:
         part.corpus.check_asked(part.used, part.asked, part.condition)
@@ -218,8 +205,8 @@ def _started(folder: Path, to: Path, plan: RunPlan) -> Path:
 
 
 def _part(
-    whole: Corpus, folder: Path, instrument: str | None, where: list[str], limit: int | None
-) -> tuple[Corpus, Instrument]:
+    whole: vantage.Corpus, folder: Path, instrument: str | None, where: list[str], limit: int | None
+) -> tuple[vantage.Corpus, vantage.Instrument]:
     """The items that are judged, and what is asked about them."""
     part, known = filtered(whole, where), vantage.Instrument.load(instrument) if instrument else _own(whole, folder)
     if limit is not None:
@@ -229,7 +216,7 @@ def _part(
     return part, known
 
 
-def _own(corpus: Corpus, folder: Path) -> Instrument:
+def _own(corpus: vantage.Corpus, folder: Path) -> vantage.Instrument:
     """The instrument of a corpus, if it has one that is worded."""
     if len(corpus.instruments) != 1:
         ids = ", ".join(one.id for one in corpus.instruments)
@@ -242,22 +229,24 @@ def _own(corpus: Corpus, folder: Path) -> Instrument:
     return corpus.instruments[0]
 
 
-def _study(flow: str, folder: Path | None, instrument: str | None, *others: object) -> AnnotationStudy:
+def _study(flow: str, folder: Path | None, instrument: str | None, *others: object) -> collect.AnnotationStudy:
     """The study whose flow is put to a model."""
-    from vantage.collect import AnnotationStudy
-
     if instrument or any(others):
         problem = "--flow says what is asked about which items"
         raise InputError(problem, remedy="leave out --instrument, --question, --condition, --where and --limit")
-    study = AnnotationStudy.load(flow, folder)
+    study = collect.AnnotationStudy.load(flow, folder)
     if folder is not None and folder.resolve() != study.folder:
         raise InputError(f"The study's corpus is {study.folder}, not {folder}", remedy="give only one of them")
     return study
 
 
 def _about_themselves(
-    study: AnnotationStudy, corpus: Corpus, raters: list[ChatRater], store: RunStore, options: RunOptions
-) -> tuple[Corpus, list[str]]:
+    study: collect.AnnotationStudy,
+    corpus: vantage.Corpus,
+    raters: list[vantage.ChatRater],
+    store: runs.RunStore,
+    options: runs.RunOptions,
+) -> tuple[vantage.Corpus, list[str]]:
     """The corpus with what personas answer to the questionnaires of a flow, and what was not asked."""
     from vantage.collect.rating import ask_personas, flow_notes, with_traits
 
@@ -267,18 +256,17 @@ def _about_themselves(
 
 def _raters(
     model: str, name: str | None, persona: str | None, drawn: int | None, users: Sequence[str], options: Values
-) -> list[ChatRater]:
-    from vantage.raters.chat import ChatRater
-    from vantage.raters.personas import Personas, sample
+) -> list[vantage.ChatRater]:
+    from vantage.raters.personas import sample
 
-    people = tuple(Personas.load(persona)) if persona else ()
+    people = tuple(vantage.raters.Personas.load(persona)) if persona else ()
     chosen = sample(people, drawn, options.get("seed", 0)) if drawn else people
     asked_as = [(one, user) for one in chosen or (None,) for user in users or (None,)]
-    raters = [ChatRater(model, persona=one, user=user, **options) for one, user in asked_as]
+    raters = [vantage.ChatRater(model, persona=one, user=user, **options) for one, user in asked_as]
     return [replace(rater, name=f"{name}{rater.played}") for rater in raters] if name else raters
 
 
-def _show(plan: RunPlan, count: int) -> None:
+def _show(plan: runs.RunPlan, count: int) -> None:
     """The first prompts: every turn, with words in angle brackets where the model's own would be."""
     from vantage.raters.conversation import Conversations
     from vantage.raters.models.base import Completion, Message
@@ -315,15 +303,15 @@ def _show(plan: RunPlan, count: int) -> None:
 
 
 def _estimate(
-    plan_of: Plan, raters: list[ChatRater], options: RunOptions, store: Path, max_tokens: int | None
+    plan_of: Plan, raters: list[vantage.ChatRater], options: runs.RunOptions, store: Path, max_tokens: int | None
 ) -> VerbResult:
     from vantage.runs.forecast import Forecast, prompt_notes
     from vantage.runs.profiles import all_suited
-    from vantage.runs.store import NAME, RunStore
+    from vantage.runs.store import NAME
 
     with ExitStack() as opened:
         there = store.is_file() or (store / NAME).is_file()
-        known = opened.enter_context(RunStore(store, read_only=True)) if there else None
+        known = opened.enter_context(runs.RunStore(store, read_only=True)) if there else None
         if known is not None:
             raters, _ = all_suited(raters, known, replace(options, probe=False), max_tokens=max_tokens)
         plan, forecast = plan_of(raters), Forecast(options, known)
@@ -338,7 +326,7 @@ def _estimate(
     )
 
 
-def _ended(outcome: Outcome, notes: list[str], store: Path, to: Path) -> VerbResult:
+def _ended(outcome: runs.Outcome, notes: list[str], store: Path, to: Path) -> VerbResult:
     """The result of a run; exit code 130 if it was interrupted, 1 if it ended early."""
     from vantage.runs.rating import summaries
 

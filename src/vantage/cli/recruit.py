@@ -10,32 +10,29 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from vantage import collect
 from vantage.cli.options import VerbGroup
 from vantage.cli.output import VerbResult
 from vantage.errors import InputError
 from vantage.recruit.base import PaymentRequest, cents
 
 if TYPE_CHECKING:
-    from vantage.collect import AnnotationStudy, StudyService
     from vantage.recruit.base import Recruited
     from vantage.recruit.on_prolific import ProlificRecruiter
 
 app = VerbGroup("Recruit participants of a study file, and pay them.")
 
 
-def _service(study: Path, *, database: str | None = None) -> closing[StudyService]:
+def _service(study: Path, *, database: str | None = None) -> closing[collect.StudyService]:
     """A study that has an offer, with its database opened.
 
     Args:
         study: A study file with 'recruitment.offer'.
-        database (URL): As for vantage collect serve.
     """
-    from vantage.collect import StudyService
-
-    return closing(StudyService(read_study(study, None, database), database))
+    return closing(collect.StudyService(read_study(study, None, database), database))
 
 
-Service = Annotated["StudyService", _service]
+Service = Annotated["collect.StudyService", _service]
 
 
 def _recruiter(service: Service) -> closing[ProlificRecruiter]:
@@ -178,11 +175,9 @@ def link(service: Service, platform_id: str) -> None:
     typer.echo(new_link(service, platform_id, offer_of(service.study).url))
 
 
-def read_study(file: Path, folder: Path | None, database: str | None) -> AnnotationStudy:
+def read_study(file: Path, folder: Path | None, database: str | None) -> collect.AnnotationStudy:
     """The study of a file as it was started; says which edits of the file do not apply."""
-    from vantage.collect import opened_study
-
-    study, note = opened_study(file, folder, database)
+    study, note = collect.opened_study(file, folder, database)
     if note:
         typer.echo(note, err=True)
     return study

@@ -1,25 +1,32 @@
-"""`vantage report`: the report on a corpus or a stored study, or two studies side by side.
-
-`vantage view`: explore every judgment in the browser, or write the page into one file.
-"""
+"""Verbs that write a page: `report`, `audit`, `compare-model`, `card`; and `view`, which shows every judgment."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 
 import typer
 
 import vantage
-from vantage.cli.corpora import Disclosure
+from vantage.cli.corpora import Disclosure, Selected
 from vantage.cli.options import filtered
-from vantage.cli.output import VerbResult
+from vantage.cli.output import VerbResult, VerbTable, tables
 from vantage.cli.progress import reported
 from vantage.errors import InputError
 
-if TYPE_CHECKING:
-    from vantage.report import Report
+AUDIT_HIDDEN: Final = (
+    *("measure", "options", "left_out", "above", "below", "within", "tested", "clear"),
+    *("relative", "relative_low", "relative_high"),
+)
+"""Columns of an audit that people do not see."""
+AUDIT_SHOWN: Final = (
+    *("rater", "scale", "effect", "contrast", "estimate", "low", "high", "over", "unit", "limit", "p_adjusted"),
+)
+"""Columns of the effects that they see."""
+AUDIT_SHARES: Final = ("rater", "scale", "component", "variance", "estimate", "low", "high")
+"""Columns of the variance components that they see."""
 
 
 def report(
@@ -84,8 +91,8 @@ def report(
 
 
 def _extended(
-    made: Report, corpus: vantage.Corpus, robust: bool, plan: Path | None, explorer: bool, seed: int
-) -> Report:
+    made: vantage.report.Report, corpus: vantage.Corpus, robust: bool, plan: Path | None, explorer: bool, seed: int
+) -> vantage.report.Report:
     """The report with what `--robust`, `--plan` and `--explorer` add."""
     if robust or plan is not None:
         from vantage.robust import FrozenPlan, with_plan, with_robust
@@ -101,6 +108,67 @@ def _extended(
     return replace(made, explorer=export(Explorer([], lambda: guarded), seed=seed))
 
 
+def audit(corpus: Selected, *, rater: list[str], to: Path | None = None) -> VerbTable:
+    """Does a rater answer the question, or react to how it is asked?
+
+    Order of options, acquiescence, letters, wording, format, repetition, drift: one card per model and one for people,
+    each effect with an interval and the size that it rules out. `vantage rate --vary` asks in several ways.
+    For example:
+
+    vantage audit FOLDER --rater MODEL --to audit
+
+    Args:
+        rater: A rater, or people; repeatable (default: every model, and people).
+        to: A folder for the page.
+    """
+    from vantage.report.audit import audited, unknown
+
+    report, analysis = audited(corpus, rater)
+    effects = analysis.effects.select(list(dict.fromkeys([*AUDIT_SHOWN, *analysis.effects.columns])))
+    if to is not None:
+        report.write(to)
+        page = reported(report, to)
+        return VerbTable(effects, *page.shown, hidden=AUDIT_HIDDEN, data=page.data)
+    said = [finding.text for section in report.result.sections for finding in section.findings]
+    named = {"variance": "components", "reliability": "reliability"}
+    frames = {"effects": effects}
+    frames |= {named[table.name]: table.frame for table in report.result.tables if table.name in named}
+    titled = [
+        (name.capitalize(), frames[name].drop_nulls("estimate").select(columns))
+        for name, columns in (("effects", AUDIT_SHOWN), ("components", AUDIT_SHARES))
+        if name in frames
+    ]
+    return VerbTable(
+        effects, *titled, *said, *unknown(effects), hidden=AUDIT_HIDDEN, data=lambda: tables(frames, verdicts=said)
+    )
+
+
+def compare_model(
+    people: Path, replies: Path | None = None, *, to: Path | None = None, mapping: Mapping[str, str], seed: int = 0
+) -> VerbResult:
+    """Can a model stand in for people? Floor and ceiling, for whom it works, and its worst texts, on one page.
+
+    For example:
+
+    vantage compare-model people.csv replies.jsonl --to verdict
+
+    Args:
+        people: People's judgments: a table or a corpus folder.
+        replies: A model's replies: a table or JSON lines; not needed if PEOPLE includes models.
+        to: A folder for the page.
+        mapping (ROLE=COLUMN,…): Columns of REPLIES: item, question, rater, value.
+    """
+    from vantage.report.model_audit import model_report, people_of, with_replies
+
+    corpus = people_of(people)
+    if replies is not None:
+        corpus = with_replies(corpus, replies, dict(mapping))
+    place = to or Path(f"{(replies or people).name.split('.')[0]}-verdict")
+    report = model_report(corpus, seed=seed)
+    report.write(place)
+    return reported(report, place)
+
+
 def card(corpus: Path, *, question: str = "", to: Path | None = None) -> None:
     """One picture of a corpus for a slide or a post: the Spectrum, one sentence and the source (1200 × 630 pixels).
 
@@ -110,11 +178,9 @@ def card(corpus: Path, *, question: str = "", to: Path | None = None) -> None:
         question: The question (default: the first with several answers).
         to: The picture (default: NAME-card.png beside the corpus).
     """
-    from vantage.report import write_card
-
     read, folder = vantage.Corpus.read(corpus), corpus.resolve()
     place = to or folder.parent / f"{folder.name}-card.png"
-    typer.echo(f"{write_card(read, place, question)}\nThe picture: {place}")
+    typer.echo(f"{vantage.report.write_card(read, place, question)}\nThe picture: {place}")
 
 
 def view(

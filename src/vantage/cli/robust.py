@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
+from vantage import measures, report
 from vantage.cli.options import conditions, filtered, pairs
 from vantage.cli.output import VerbTable, tables, write_figure
 from vantage.cli.progress import working
@@ -128,23 +129,20 @@ def claimed(
     reference: float | None,
 ) -> tuple[Any, Conclusion, FrozenPlan | None]:
     """A corpus and what is claimed of it: by a measure, a row of a ledger or a plan, with what the command changes."""
-    from vantage.measures import find
-    from vantage.measures.option_text import parse_options
-    from vantage.report import Report
     from vantage.robust import Conclusion, FrozenPlan
 
     corpus = None if folder is None else vantage.Corpus.read(folder)
     if corpus is not None:
         filtered(corpus, where)
     part, rows = conditions(where), pairs(row, "--row", comma=False)
-    report, _, number = claim.rpartition("#")
+    page, _, number = claim.rpartition("#")
     plan = FrozenPlan.read(Path(claim)) if claim.endswith((".yaml", ".yml")) else None
     if plan is not None:
         known = plan.claim
-    elif report and number.isdigit():
-        known = Conclusion.of_ledger(Report.read(Path(report)), int(number), corpus, Path(report))
+    elif page and number.isdigit():
+        known = Conclusion.of_ledger(report.Report.read(Path(page)), int(number), corpus, Path(page))
     else:
-        options = parse_options(find(claim), words)
+        options = measures.parse_options(measures.find(claim), words)
         if "kind" in part:
             options.setdefault("kinds", "all")
         return corpus, Conclusion.of(claim, options, part, rows, reference), None
@@ -152,7 +150,7 @@ def claimed(
     if words:
         given = {word[2:].partition("=")[0] for word in words}
         kept = [f"--{name}={value}" for name, value in known.written().items() if name not in given]
-        changed["options"] = {**known.options, **parse_options(find(known.measure), [*kept, *words])}
+        changed["options"] = {**known.options, **measures.parse_options(measures.find(known.measure), [*kept, *words])}
     if reference is not None:
         changed["reference"] = reference
     return corpus, known.model_copy(update=changed), plan
@@ -206,8 +204,6 @@ def freeze(
         stop (items=N): When collection ends; repeatable.
         to: The file to write.
     """
-    from vantage.measures import find
-    from vantage.report import put_text
     from vantage.robust import FrozenPlan
 
     if not question.strip():
@@ -225,10 +221,10 @@ def freeze(
             remedy = "count items, raters or judgments in whole numbers, such as --stop items=200"
             raise InputError(f"a stopping rule cannot be {name}={number}", remedy=remedy)
     choices = universe_of(conclusion, corpus, universe, vary)
-    about = {"question": question.strip(), "estimand": estimand.strip() or find(conclusion.measure).summary}
+    about = {"question": question.strip(), "estimand": estimand.strip() or measures.find(conclusion.measure).summary}
     plan = FrozenPlan.model_validate(
         {**about, "claim": conclusion, "universe": choices, "exclusions": exclude, "stopping": stopping}
     )
-    put_text(to, plan.text())
+    report.put_text(to, plan.text())
     typer.echo(plan.registration())
     typer.echo(f"The plan is {to}; check it later with: vantage robust {to} CORPUS", err=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import vantage
+from vantage import runs
 from vantage.cli.options import Connection, Values, VerbGroup, options_of
 from vantage.cli.output import VerbResult, VerbTable, listed, printable, show
 from vantage.cli.progress import PRICES
@@ -22,20 +23,17 @@ from vantage.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from vantage.runs import RunStore
     from vantage.runs.records import RunRecord
 
 app = VerbGroup("Inspect stored model calls and runs in progress; export, reparse or recover them.")
 models = VerbGroup("Find out which settings and outputs a model supports.")
 
 
-def _reading(store: Path) -> RunStore:
-    from vantage.runs import RunStore
-
-    return RunStore(store, read_only=True)
+def _reading(store: Path) -> runs.RunStore:
+    return runs.RunStore(store, read_only=True)
 
 
-Reading = Annotated["RunStore", _reading]
+Reading = Annotated["runs.RunStore", _reading]
 
 
 @app.verb
@@ -111,19 +109,17 @@ RunLimits = Annotated[
 @app.verb
 def tune(store: Path, run: int, *, changes: RunLimits) -> None:
     """Change the limits of a run in another process."""
-    from vantage.runs import RunOptions
-
     if not changes:
         raise InputError("No limit given", remedy="pass --concurrency, --rpm, --tpm or --max-cost")
-    RunOptions(**changes)
+    runs.RunOptions(**changes)
     _control(store, run, **changes)
     typer.echo(f"Run {run} now has " + ", ".join(f"{n.replace('_', ' ')} {v:g}" for n, v in changes.items()) + ".")
 
 
 def _control(store: Path, run: int, **changes: Any) -> None:
-    from vantage.runs import RunStore, control
+    from vantage.runs import control
 
-    with RunStore(_existing(store)) as opened:
+    with runs.RunStore(_existing(store)) as opened:
         control.ask(opened, run, **changes)
 
 
@@ -224,20 +220,18 @@ def probe(model: str, *, connection: Connection, store: Path | None = None) -> V
         model: openai:NAME, anthropic:NAME, gguf:PATH and so on; see docs/models.md.
         store: A corpus folder or run store to keep the profile in, for vantage rate.
     """
-    from vantage.raters.chat import ChatRater
     from vantage.raters.models.probe import probe as probed
 
-    rater = ChatRater(model, settings=connection)
+    rater = vantage.ChatRater(model, settings=connection)
     opened = rater.open()
     try:
         profile = probed(opened, lambda what: typer.echo(f"… {what}", err=True))
     finally:
         opened.close()
     if store is not None:
-        from vantage.runs import RunStore
         from vantage.runs.profiles import keep
 
-        with RunStore(store) as place:
+        with runs.RunStore(store) as place:
             keep(place, rater, profile)
     facts = profile.as_dict()
     return VerbResult(facts, *(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in facts.items()))
@@ -278,7 +272,7 @@ def _when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds") if seconds else ""
 
 
-def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
+def _row(store: runs.RunStore, record: RunRecord) -> dict[str, Any]:
     from vantage.runs.records import ledger, totals
 
     # From the stored calls, since a run that was killed has written no summary.

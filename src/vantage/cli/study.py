@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vantage import measures, runs, studies
 from vantage.cli.options import Connection, Limits, pairs
 from vantage.cli.output import Output, VerbResult, listed
 from vantage.cli.progress import COUNTS, estimated, reported, resumable, shown, working
@@ -14,7 +15,6 @@ from vantage.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from vantage.runs.forecast import Estimate
-    from vantage.studies.base import Study
     from vantage.studies.running import Preview
 
 
@@ -55,12 +55,9 @@ def study(
         return None
     if list_ or name is None:
         return _list()
-    from vantage.runs.options import RunOptions
-    from vantage.studies.base import find
     from vantage.studies.recipes import is_path, load
-    from vantage.studies.running import run
 
-    chosen = load(name) if is_path(name) else find(name)
+    chosen = load(name) if is_path(name) else studies.find(name)
     if help_:
         _explain(chosen, name)
         return None
@@ -70,15 +67,13 @@ def study(
     if max_tokens is not None:
         own = any(entry.name == "max_tokens" for entry in chosen.described())
         (options if own else connection)["max_tokens"] = max_tokens
-    carried = RunOptions(**limits)
+    carried = runs.RunOptions(**limits)
     wanted: dict[str, Any] = {"out": to, "data": data, "models": model, "seed": seed, "settings": connection}
     if estimate:
-        from vantage.studies.running import preview
-
-        return _preview(preview(chosen, **wanted, carried=carried, **options))
+        return _preview(studies.preview(chosen, **wanted, carried=carried, **options))
     assert to is not None  # noqa: S101 - asked for above
     with resumable(), working() as progress:
-        return reported(run(chosen, **wanted, carried=carried, progress=progress, **options), to)
+        return reported(studies.run(chosen, **wanted, carried=carried, progress=progress, **options), to)
 
 
 def demo(
@@ -93,23 +88,19 @@ def demo(
         open_: Open the report in the browser.
         asked: How many of the 120 sentences the model is asked about; 0 for none.
     """
-    from vantage.studies.running import run
-
     typer.echo(
         "Asking a small language model about 60 sentences and measuring 26 synthetic raters (about a minute).", err=True
     )
     with resumable(), working() as progress:
-        report = run("demo", out=to, progress=progress, asked=asked)
+        report = studies.run("demo", out=to, progress=progress, asked=asked)
     reported(report, to).print(Output())
     typer.echo("\nNext: vantage new project mine, for data of your own; vantage study --list, for published studies.")
     if open_:
         typer.launch(str((to / "report.html").resolve()))
 
 
-def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict[str, Any]:
+def parse_options(study: studies.Study[Any], given: list[str], words: list[str]) -> dict[str, Any]:
     """Options of a study from `--set option=value` and `--option value`, converted as its dataclass says."""
-    from vantage.measures import parse_words
-
     known = {entry.name.replace("_", "-"): entry for entry in study.described()}
 
     def unknown(flag: str) -> InputError:
@@ -117,7 +108,7 @@ def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict
 
     set_ = [f"--{flag}={value}" for flag, value in pairs(given, "--set", comma=False).items()]
     types = {flag: entry.type for flag, entry in known.items()}
-    parsed = parse_words([*set_, *words], types, unknown, f"vantage study {study.name}")
+    parsed = measures.parse_words([*set_, *words], types, unknown, f"vantage study {study.name}")
     return {known[flag].name: value for flag, value in parsed.items()}
 
 
@@ -149,9 +140,7 @@ def _list() -> VerbResult:
     return listed(rows, hint="Run one with: vantage study NAME --to FOLDER; its options: vantage study NAME --help")
 
 
-def _explain(chosen: Study[Any], called: str) -> None:
-    from vantage.measures import values_of
-
+def _explain(chosen: studies.Study[Any], called: str) -> None:
     typer.echo(f"vantage study {called} [--data PATH] [--model M …] [--OPTION VALUE …] --to FOLDER\n")
     typer.echo(chosen.title)
     for question in chosen.questions:
@@ -161,5 +150,5 @@ def _explain(chosen: Study[Any], called: str) -> None:
     typer.echo("\nOptions:")
     for entry in chosen.described():
         default = "" if entry.default in (None, "", False) else f" ({entry.default})"
-        typer.echo(f"  --{entry.name.replace('_', '-'):<18} {entry.help}: {values_of(entry.type)}{default}")
+        typer.echo(f"  --{entry.name.replace('_', '-'):<18} {entry.help}: {measures.values_of(entry.type)}{default}")
     typer.echo("\nFurther options, common to all studies: vantage study --help")

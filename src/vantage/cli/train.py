@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import vantage
 from vantage.cli.corpora import texts_or_corpus
@@ -13,10 +13,6 @@ from vantage.cli.options import Values, conditions, number, options_of
 from vantage.cli.output import VerbResult, printable
 from vantage.cli.progress import moving
 from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    from vantage.corpora import Corpus
-    from vantage.raters.trained.rater import TrainedRater
 
 UNLIKE: Final = "unlike_training"
 """The column that says whether a text is unlike those that a rater learned from."""
@@ -47,7 +43,7 @@ def train(
     overwrite: bool = False,
     to: Path | None = None,
 ) -> VerbResult:
-    """Train a rater on people's judgments and add its own to the corpus.
+    """Train a rater on people's judgments, and add its own judgments to the corpus.
 
     No text may be on both sides of a split. Without --validation, texts are held out in turn.
 
@@ -64,7 +60,7 @@ def train(
     """
     from vantage.raters.trained.baselines import BASELINES
     from vantage.raters.trained.examples import fields_of, reading, refuse_shared
-    from vantage.raters.trained.fitting import fit, usual_kind
+    from vantage.raters.trained.fitting import usual_kind
 
     if folder.is_file():
         raise InputError(
@@ -91,7 +87,7 @@ def train(
         fields = fields_of(whole.instruments, asked)
         refuse_shared({name: reading(one.items, fields) for name, one in parts.items() if one is not None})
     with moving(f"learning ({kind})") as moved:
-        rater = fit(learned, asked, validation=held, progress=moved, **options)
+        rater = vantage.raters.fit(learned, asked, validation=held, progress=moved, **options)
     if on and judge:
         rater.about["tested"] = _tested(rater, part, options.get("raters", []))
     if save is not None:
@@ -116,10 +112,9 @@ def judge(texts: Path, *, rater: Path, to: Path | None = None, mapping: Mapping[
 
     from vantage.corpora.readers import load
     from vantage.corpora.writers.cells import csv_text
-    from vantage.raters.trained.rater import TrainedRater
     from vantage.report.cells import shortened
 
-    trained = TrainedRater.load(rater)
+    trained = vantage.raters.TrainedRater.load(rater)
     as_table = to.suffix == ".csv" if to is not None else texts.is_file()
     if texts.is_file():
         folder, whole = to or Path(), load("texts", texts, map=_every_column(texts, trained, mapping))
@@ -140,7 +135,7 @@ def judge(texts: Path, *, rater: Path, to: Path | None = None, mapping: Mapping[
     )
 
 
-def _every_column(file: Path, rater: TrainedRater, given: Mapping[str, str]) -> dict[str, str]:
+def _every_column(file: Path, rater: vantage.raters.TrainedRater, given: Mapping[str, str]) -> dict[str, str]:
     """Every column of a file of texts under its own name, those mapped under theirs."""
     from vantage.corpora.readers.files import read_table
 
@@ -154,7 +149,7 @@ def _every_column(file: Path, rater: TrainedRater, given: Mapping[str, str]) -> 
     return dict(given) | {column: column for column in columns if column not in given}
 
 
-def _seen(rater: TrainedRater, part: Corpus) -> list[str]:
+def _seen(rater: vantage.raters.TrainedRater, part: vantage.Corpus) -> list[str]:
     """Says how many of the items a rater learned from, and how many are unlike those."""
     notes = []
     if seen := rater.seen(part):
@@ -170,11 +165,10 @@ def _seen(rater: TrainedRater, part: Corpus) -> list[str]:
     return notes
 
 
-def _tested(rater: TrainedRater, part: Corpus, raters: list[str]) -> dict[str, Any]:
+def _tested(rater: vantage.raters.TrainedRater, part: vantage.Corpus, raters: list[str]) -> dict[str, Any]:
     """How the rater does on judged items that it did not learn from, by question."""
     import polars as pl
 
-    from vantage.measures.scoring.accuracy import accuracy
     from vantage.raters.trained.examples import answers_of
 
     table, answers = rater.table(part), answers_of(part, raters)
@@ -185,7 +179,9 @@ def _tested(rater: TrainedRater, part: Corpus, raters: list[str]) -> dict[str, A
             continue
         means = given.group_by("item").agg(pl.col("value").mean(), question=pl.lit(question.id))
         said = table.select("item", pl.col(f"{question.id}_mean").alias("value"), question=pl.lit(question.id))
-        ranks = accuracy(said.with_columns(rater=pl.lit(rater.id)), reference=means, metric=["spearman"])
+        ranks = vantage.measures.accuracy(
+            said.with_columns(rater=pl.lit(rater.id)), reference=means, metric=["spearman"]
+        )
         ends = (given if rater.predicts_people else means).join(table, on="item")
         tested[question.id] = {
             "items": len(means),
@@ -196,7 +192,7 @@ def _tested(rater: TrainedRater, part: Corpus, raters: list[str]) -> dict[str, A
     return tested
 
 
-def _quality(rater: TrainedRater, notes: list[str]) -> list[str]:
+def _quality(rater: vantage.raters.TrainedRater, notes: list[str]) -> list[str]:
     """How well the rater did on unseen texts, and what else users should know."""
     measured = "rank correlation, or macro F1 of a nominal scale"
     held = rater.about.get("validation", {}).get("held_out", {}).items()
@@ -227,7 +223,9 @@ def _value(text: str) -> Any:
     return number(text)
 
 
-def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path, save: Path | None = None) -> VerbResult:
+def _added(
+    rater: vantage.raters.TrainedRater, whole: vantage.Corpus, part: vantage.Corpus, to: Path, save: Path | None = None
+) -> VerbResult:
     """Writes the corpus with the rater's judgments; what it learned, how well it did, and how much there is now."""
     kept = rater.without_namesake(whole)
     judged, notes, about = rater.rate(kept, part), _seen(rater, part), rater.about

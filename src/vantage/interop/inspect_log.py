@@ -266,7 +266,7 @@ class Archive:
         data: bytes = stream.read(LARGEST + 1)
         if len(data) > LARGEST:
             problem = f"'{entry.filename}' in the archive has more than {LARGEST // 2**20} MiB"
-            raise InputError(problem, file=self.path, remedy="this is no log of text samples")
+            raise InputError(problem, file=self.path, remedy="this is not a log of text samples")
         return data
 
 

@@ -424,7 +424,7 @@ def not_powered(name: str) -> InputError:
 def _rater_weights(data: Judgments, column: str, powered_by: object, groups: RaterGroups | None) -> RaterWeights:
     """The weights of the raters whose judgments are measured."""
     if powered_by is not None:
-        raise InputError("a model that powers a measure knows no weights of raters", remedy="leave out one of them")
+        raise InputError("powered estimates cannot use weights of raters", remedy="leave out one of them")
     return RaterWeights.of(data, column, groups)
 
 

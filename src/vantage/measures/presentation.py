@@ -171,7 +171,7 @@ AGREEMENT: Final = (
     Against(
         0.0,
         above="Raters agree better than chance[ about {rows}]",
-        below="Raters agree less than chance would have it[ about {rows}]",
+        below="Raters agree less than chance[ about {rows}]",
         within="Agreement[ about {rows}] cannot be told apart from chance",
     ),
     Extremes(

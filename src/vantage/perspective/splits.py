@@ -51,7 +51,7 @@ class Sizes:
         if not 0 < self.test_users < 1:
             raise InputError(f"test_users {self.test_users} is not a share", remedy="use for example 0.2")
         if self.adaptation_items < 1:
-            raise InputError(f"{self.adaptation_items} adaptation items tell nothing", remedy="use for example 5")
+            raise InputError(f"{self.adaptation_items} adaptation items are too few", remedy="use for example 5")
         if self.test_texts is not None and not 0 < self.test_texts <= 1:
             raise InputError(f"test_texts {self.test_texts} is not a share", remedy="use for example 0.3")
 
@@ -314,8 +314,8 @@ def split(
             adaptation text for all, since it would otherwise be in training and in the test set.
         test_texts: The share of texts that may be tested. By default all, or 0.3 where the test users judged
             nine tenths of all texts, since nothing would be left to train on.
-        stratify: A trait whose values the test users have in proportion.
-        method: How to draw the split; `balanced` is described above. `perseval`, `perseval-md` and `perseval-dense`
+        stratify: A trait whose groups the test users represent in proportion.
+        method: How to draw the split. `perseval`, `perseval-md` and `perseval-dense`
             draw exactly as the library PersEval does (for most corpora, for MD-Agreement, and for BREXIT with
             `stratify` its group): sizes are its own. `released` tests the items whose column `split` says test, and
             trains on the others. `crossed` tests all pairs, for raters that learn from nobody.

@@ -82,8 +82,8 @@ class ChatRater:
         encode: With `history`: what makes two items similar; TF-IDF unless given (see `vantage.raters.encoders`).
         calibrate: With `scoring`: whether to take off what an option is given whatever the item (see
             `vantage.raters.scoring.calibrated`); by default for the embedded model only.
-        min_mass: With `scoring` and `sampling`: the probability that the options must have together for the likeliest
-            of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak.
+        min_mass: With `scoring` and `sampling`: how probable the options must be together for the likeliest of them
+            to count as an answer (default: 0.5; 0 for the embedded model, whose answers are weak).
         name: The rater's id (default: made from model, style, persona and user).
     """
 

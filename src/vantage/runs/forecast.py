@@ -241,7 +241,7 @@ class Forecast:
         limits = [
             (mine.calls * LATENCY + mine.completion_tokens / SPEED) / under_way,
             60 * mine.calls / (options.requests_per_minute or float("inf")),
-            60 * (mine.prompt_tokens + mine.completion_tokens) / (options.tokens_per_minute or float("inf")),
+            60 * mine.prompt_tokens / (options.tokens_per_minute or float("inf")),
         ]
         return max(limits)
 

@@ -32,13 +32,13 @@ class RunOptions:
         fail_on: End the run once more calls than this have failed: a count, or a share below 1.
         max_cost: End the run before it costs more than this, in the currency of the prices.
         budget: What `max_cost` is for: this run, or all runs of the store, as in a study.
-        fallbacks: Models that are asked, in this order and as raters of their own, about what is left open by a model
-            whose account is at fault.
-        probe: Whether an endpoint of which the store has no profile is asked some ten short questions first.
+        fallbacks: Models that are asked, in this order and as raters of their own, what a model whose account fails
+            leaves open.
+        probe: Whether an endpoint without a profile in the store is first asked about ten short questions.
         canary: First send every model a few fixed prompts, to see whether its answers have changed.
         prices: Prices per million tokens, by model.
         requests_per_minute: Maximum requests per minute.
-        tokens_per_minute: Maximum tokens per minute, prompts and replies together.
+        tokens_per_minute: Maximum prompt tokens per minute.
         workers: With `ray`: how many workers (default: one per GPU, or per machine of the cluster).
         ray_address: With `ray`: where the cluster is (default: `RAY_ADDRESS`, or this machine).
         batch_wait: With `batch`: the longest wait for batches, in seconds (default: as long as it takes).

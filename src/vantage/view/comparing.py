@@ -85,7 +85,7 @@ def chosen(corpus: Corpus, group: str) -> pl.Expr:
     name, equals, value = group.partition("=")
     if not equals:
         if name not in ("people", "everyone"):
-            raise InputError(f"'{group}' is no group", remedy="write people, kind=model, rater=NAME or TRAIT=VALUE")
+            raise InputError(f"'{group}' is not a group", remedy="write people, kind=model, rater=NAME or TRAIT=VALUE")
         members = pl.col("kind").cast(pl.String).is_in(PEOPLE) if name == "people" else pl.lit(True)
     elif name in ("condition", "presentation") and name in corpus.judgments.columns:
         return pl.col(name) == value

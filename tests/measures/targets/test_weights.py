@@ -249,9 +249,9 @@ def test_what_has_no_meaning_with_weights_refuses() -> None:
         unanimity(corpus, weights="census")  # type: ignore[call-arg]
     with pytest.raises(InputError, match="'fleiss' has no option 'weights'; it is now 'agreement_weights'"):
         fleiss(corpus, weights="linear")  # type: ignore[call-arg]
-    with pytest.raises(InputError, match="do not go with between"):
+    with pytest.raises(InputError, match="cannot be combined with between"):
         prevalence(corpus, weights="census", between="gender")
-    with pytest.raises(InputError, match="knows no weights"):
+    with pytest.raises(InputError, match="cannot use weights"):
         prevalence(corpus, weights="census", powered_by="gpt")
     with pytest.raises(InputError, match="no weights 'cencus'; did you mean 'census'"):
         prevalence(corpus, weights="cencus")

@@ -198,7 +198,7 @@ def test_splits_that_cannot_be_learned_from_are_refused() -> None:
         fit(parted(), kind="tfidf", target="mean")
     with pytest.raises(InputError, match="no kind of trained rater 'tokens' of texts; it judges pairs; pass a split"):
         fit(planted(), kind="tokens")
-    with pytest.raises(InputError, match="traits are told of the users of a split only"):
+    with pytest.raises(InputError, match="traits of users can be given only with a split"):
         fit(planted(), kind="ridge", traits=["side"])
     corpus = planted()
     same = vantage.Corpus(

@@ -87,8 +87,8 @@ def read(
         question: The question that was asked, if no column says so.
         traits: Columns that describe the rater. As a mapping with their scales: `{"age": "ordered"}` (or null).
         instrument: The instrument whose scales the values are on.
-        columns: What the columns are where they hold values: `rater`, `item` or `question`; where they have two
-            names, in two header rows or as `ann [trust]`, what both are, such as `rater,question`.
+        columns: What the columns with values stand for: `rater`, `item` or `question`; if each has two names (two
+            header rows, or `ann [trust]`), both, such as `rater,question`.
         values: The columns of a wide table that hold values, as names or patterns such as `Q*` (default: all that are
             not mapped).
         duplicates: What to do with duplicate judgments (default: refuse them).
@@ -98,11 +98,11 @@ def read(
         valid: Codes that look like missing ones but are answers.
         decimal: The decimal mark.
         order: The words of the scale, from lowest to highest.
-        strip: Ignore or keep spaces around ids; required where it matters.
-        case: Whether ids that differ only in case are different (`keep`) or the same (`fold`); required where it
+        strip: Ignore or keep spaces around ids; required if it matters.
+        case: Whether ids that differ only in case are different (`keep`) or the same (`fold`); required if it
             matters.
         spelling: Whether r01 and r1, or Müller and Mueller, are different (`keep`) or the same (`join`);
-            required where both occur.
+            required if both occur.
         kinds: Raters who are not people, such as gpt-4=model or majority=aggregate.
         unlike: Keep columns of a wide table as raters or items even if their answers are unlike the rest.
         counts: Columns that count answers, of unknown people.

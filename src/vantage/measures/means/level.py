@@ -308,7 +308,7 @@ def prevalence(
 def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Bootstrap) -> pl.DataFrame:
     if how.weights is not None and (options["between"] is not None or options["probability"] is not None):
         other = "between" if options["between"] is not None else "probability"
-        raise InputError(f"weights of raters do not go with {other}", remedy="leave one of them out, or use by")
+        raise InputError(f"rater weights cannot be combined with {other}", remedy="leave one of them out, or use by")
     if options["between"] is None and options["probability"] is None:
         plain = [_plain(group, options, chosen) for group, chosen in counted_groups(data, by, how)]
         return _shown(table(plain, names(by)), options)

@@ -44,7 +44,7 @@ VIEW: Final = View(
     show=("rater", "kind", "estimate", "infit", "outfit", "range_use", "fair", "observed", "judgments", "reason"),
     notes=(
         "Severity is in logits; people have 0 on average, and stricter raters more.",
-        "Infit and outfit are 1 where a rater is as consistent as the model expects, and above 1 where less.",
+        "Infit and outfit are 1 if a rater is as consistent as the model expects, and above 1 if less so.",
         "The fair average is what a rater would give an average item; a use of the range below 1 keeps to the middle.",
     ),
     says=(

@@ -76,7 +76,7 @@ class PanelAnswers:
         names = members["rater"].unique().sort().to_list()
         if len(names) < 2:
             raise InputError(
-                f"a panel has at least two models, and there {'is one' if names else 'are none'} with answers",
+                f"a panel needs at least two models, and there {'is one' if names else 'are none'} with answers",
                 remedy="rate the items with another model, or name raters with the option raters",
             )
         keys = list(UNIT)

@@ -46,7 +46,7 @@ VIEW: Final = View(
             0.0,
             above="The order of systems agrees better than chance for {rows}",
             below="The order of systems is reversed for {rows}",
-            within="Whether the orders of systems agree cannot be told for {rows}",
+            within="It is not clear whether the orders of systems agree for {rows}",
             label="{first} and {second}",
         ),
     ),

@@ -60,7 +60,7 @@ def defensible(
     """
     if missing := [name for name in NEEDED if not has_column(data, name)]:
         raise InputError(
-            f"the items have no column '{missing[0]}', so they are no answers of a first round",
+            f"the items have no column '{missing[0]}', so they are not answers from a first round",
             remedy="make them with: vantage collect second-round",
         )
     how = Resampling(**resampling)

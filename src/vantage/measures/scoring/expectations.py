@@ -44,7 +44,7 @@ VIEW: Final = View(
     ),
     notes=(
         "A brier score is lower the better the forecast, and best is what the others' own shares would reach; false "
-        "consensus and overconfidence are above 0 where raters overrate how many answer as they do.",
+        "consensus and overconfidence are above 0 if raters overestimate how many answer as they do.",
     ),
     method="What raters expected of others was compared with the answers of the other people.",
     sources=("ross1977", "prelec2017"),

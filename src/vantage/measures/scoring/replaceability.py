@@ -81,12 +81,12 @@ VIEW: Final = View(
             none="No model that could be tested can stand in for a person.",
         ),
         Fact(
-            "Raters that never read the texts pass this test too, so that passing it says little: {rows}.",
+            "Raters that never read the texts pass this test too, so passing it says little: {rows}.",
             row="{unread}[ on {group}]",
             where="passes",
         ),
     ),
-    method="Whether a model could stand in for a person was asked by the alternative annotator test with ε = {epsilon} "
+    method="Whether a model can stand in for a person was tested by the alternative annotator test with ε = {epsilon} "
     "(Calderon et al., 2025) and by agreement beyond chance (Cohen, 1960) above that of raters that do not read.",
     sources=("calderon2025", "cohen1960"),
 )

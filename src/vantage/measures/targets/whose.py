@@ -60,8 +60,8 @@ VIEW: Final = View(
         "label": "items",
     },
     notes=(
-        "A label is the most frequent answer. It changes where that of the target is none of those that the raters as "
-        "they are give most often; by chance, as often as with the same weights dealt out to raters at random.",
+        "A label is the most frequent answer. It changes if the target's label is not among the raters' own most "
+        "frequent answers. Chance is what the same weights give when they are assigned to raters at random.",
         f"Groups of fewer than {ENOUGH} people are not shown.",
     ),
     says=(

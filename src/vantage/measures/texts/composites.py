@@ -73,7 +73,7 @@ def _score(
     ends = {question.id: sum(question.scale.ends) for question in instrument.questions}
     turned = [member for member in aggregate.members if member in aggregate.reversed]
     if unknown := [member for member in turned if member not in ends]:
-        raise InputError(f"score '{aggregate.id}' reverses '{unknown[0]}', which is no question")
+        raise InputError(f"score '{aggregate.id}' reverses '{unknown[0]}', which is not a question")
     value = pl.col("value")
     for member in turned:
         value = pl.when(pl.col("question") == member).then(ends[member] - value).otherwise(value)

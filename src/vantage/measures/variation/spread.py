@@ -134,7 +134,7 @@ def entropy(
     known = categories(data, opt_outs) if normalise or base == "k" else {}
     if how.weights is not None and (opt_outs or per == "item"):
         what = "opt_outs" if opt_outs else "per item"
-        raise InputError(f"weights of raters do not go with {what}", remedy="leave it out, or use soft-labels")
+        raise InputError(f"rater weights cannot be combined with {what}", remedy="leave it out, or use soft-labels")
     data = recoded(data, by, _category(opt_outs), scales=True) if opt_outs else data
     if per == "item":
         return _per_unit(data, by, lambda part: _unit_entropy(part, base, known))

@@ -53,7 +53,7 @@ class BaselinePredictor:
             predictor.spreads[id_] = float(np.std(score)) if scale.ordered else 0.0
             if how in ("mean", "median"):
                 if not scale.ordered:
-                    problem = f"question '{id_}' has a nominal scale, of which there is no {how}"
+                    problem = f"question '{id_}' has a nominal scale, which has no {how}"
                     raise InputError(problem, remedy="majority")
                 predictor.values[id_] = float(np.mean(score) if how == "mean" else np.median(score))
             else:

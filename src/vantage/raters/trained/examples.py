@@ -334,7 +334,7 @@ def _aggregated(rows: np.ndarray[Any, Any], values: Floats, count: int, target: 
         scores = counts.group_by("row", maintain_order=True).first().select("row", "value")
     elif not question.scale.ordered:
         raise InputError(
-            f"question '{question.id}' has a nominal scale, of which there is no {target}",
+            f"question '{question.id}' has a nominal scale, which has no {target}",
             remedy="learn the majority or the individual judgments",
         )
     else:

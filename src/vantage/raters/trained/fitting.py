@@ -58,17 +58,17 @@ def fit(
     Args:
         data: What is learned from: a corpus, or the training part of a split made by `vantage.perspective.split`.
         questions: One question, or several that are learned together; all of the corpus where none is named.
-        kind: `auto`, which is `vectors` where an encoder is installed or named and a regression on words elsewhere;
-            `encoder`; `vectors`, a regression on the vectors of a frozen encoder, which takes minutes; `probe`, a
-            regression on the states of a language model; `blend`, several of these stacked, an encoder and a probe
-            unless `parts` says otherwise; `ridge` or `logistic` regression on words; or a baseline: `majority`, `mean`,
-            `median`. Of a split one of `pairs.PAIR_METHODS`, where `encoder`, the default, is `tokens`.
-        traits: What is told of the users of a split; all traits in which they differ where nothing is said. Of unnamed
-            users nothing is told.
-        validation: What is never learned from but decides when to stop and what to choose; it may share no text with
-            the corpus. Without it, texts of the corpus are held out in turn.
-        target: `individual` judgments, or their `mean`, `median` or `majority` per item. Encoders learn individual
-            judgments where nothing is said, the other kinds the mean (for a nominal scale the majority).
+        kind: `auto` (`vectors` if an encoder is installed or named, otherwise a regression on words); `encoder`;
+            `vectors`, a regression on the vectors of a frozen encoder, which takes minutes; `probe`, a regression on
+            the states of a language model; `blend`, several of these stacked (an encoder and a probe unless `parts`
+            says otherwise); `ridge` or `logistic` regression on words; or a baseline: `majority`, `mean`, `median`.
+            For a split, one of `pairs.PAIR_METHODS`, where `encoder`, the default, is `tokens`.
+        traits: The traits of a split's users that the rater sees (default: all in which they differ). Those of
+            unnamed users are never shown.
+        validation: Judgments that are not learned from but decide when to stop and what to choose; they may share no
+            text with the corpus. Without it, texts of the corpus are held out in turn.
+        target: `individual` judgments, or their `mean`, `median` or `majority` per item. By default,
+            encoders learn individual judgments, and other kinds the mean (the majority on a nominal scale).
         coarse: Learn the bands of the scale (low, neutral, high) instead of its options; questions are then called
             `QUESTION-coarse`, as in the coarse style of chat raters.
         raters: Whose judgments to learn (default: people's).
@@ -97,7 +97,7 @@ def fit(
             raise InputError(f"with a split, {lost[0]} cannot be chosen", remedy="leave it out")
         return _of_pairs(data, "tokens" if kind in ("auto", "encoder") else kind, traits, trained, settings, name)
     if traits is not None:
-        raise InputError("traits are told of the users of a split only", remedy="pass a split, or leave traits out")
+        raise InputError("traits of users can be given only with a split", remedy="pass a split, or leave traits out")
     if kind not in KINDS:
         remedy = "it judges pairs; pass a split" if kind in PAIR_METHODS else nearest(kind, list(KINDS))
         raise InputError(f"there is no kind of trained rater '{kind}' of texts", remedy=remedy)

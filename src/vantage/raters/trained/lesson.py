@@ -45,7 +45,7 @@ def heads(labels: Sequence[Labels], settings: EncoderSettings) -> tuple[OutputHe
         if settings.loss == "huber":
             if not scale.ordered:
                 raise InputError(
-                    f"question '{one.question.id}' has a nominal scale, of which there are no numbers to learn",
+                    f"question '{one.question.id}' has a nominal scale, so it has no numbers to learn",
                     remedy="use loss cross-entropy or focal",
                 )
             head = OutputHead(start, 1, float(score.mean()), float(score.std()) or 1.0)
