@@ -13,7 +13,7 @@ so that they stay the same parts of the statistics when modules move.
 
 No file is changed and nothing is imported twice. One process collects the tests, runs all of them once, and notes which
 functions each of them calls. For each change it puts changed code in the place of that of a function and runs the tests
-that call it, the quickest of the nearest first, until one fails.
+that call it, the quickest first, until one fails.
 """
 
 from __future__ import annotations
@@ -126,12 +126,12 @@ def mutants(module: Path) -> Iterator[Mutant]:
         yield Mutant(module, old.lineno, function.lineno, f"{raw[first:last].decode()} -> {written}", text)
 
 
-def nearest(module: Path) -> list[Path]:
-    """The tests of a module, the nearest first: its examples, the file that mirrors it, the others of its folder."""
+def nearest(module: Path, *, alone: bool = False) -> list[Path]:
+    """The tests of a module: its examples and the file that mirrors it, and unless `alone` the others of the folder."""
     inside = module.relative_to("src/vantage")
-    own = Path("tests") / inside.parent / f"test_{inside.name}"
-    folder = sorted(path.relative_to(ROOT) for path in (ROOT / own.parent).glob("test_*.py"))
-    return [module, *([own] if own in folder else []), *(path for path in folder if path != own)]
+    folder = Path("tests") / inside.parent
+    files = sorted((ROOT / folder).glob(f"test_{inside.name}" if alone else "test_*.py"))
+    return [module, *(path.relative_to(ROOT) for path in files)]
 
 
 def codes(module: CodeType) -> Iterator[CodeType]:
@@ -194,7 +194,7 @@ class Trial:
         """For each function the tests that call it and pass, with the seconds that they take."""
 
     def note(self, items: list[pytest.Item]) -> None:
-        """Runs all tests without a change, and notes which functions each of them calls."""
+        """Runs tests without a change, and notes which functions each of them calls."""
         called: set[tuple[str, int]] = set()
         setattr(builtins, REACHED, called)
         modules = {one.module for all_ in self.drawn.values() for one in all_}
@@ -213,8 +213,7 @@ class Trial:
     def noticed(self, mutant: Mutant) -> bool:
         """Whether one of the tests that call the function fails with a change and passes without."""
         tests = self.tests.get((str(mutant.module), mutant.function), {})
-        place = {ROOT / path: min(at, 2) for at, path in enumerate(nearest(mutant.module))}
-        items = sorted(tests, key=lambda item: (place.get(item.path, 3), tests[item]))
+        items = sorted(tests, key=lambda item: tests[item])
         while items:
             put(mutant.module, mutant.text)
             failing = first_failing(items)
@@ -228,22 +227,26 @@ class Trial:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Tries all changes."""
+        """Tries all changes: first with each module's own tests, then, where these see nothing, with the folder's."""
         session.config.pluginmanager.unregister(name="terminalreporter")
         gc.unfreeze()  # what is frozen is not found
-        begin = time.process_time()
-        self.note(session.items)
-        tell(f"{len(session.items)} tests, {session.testsfailed} fail without a change", begin)
-        for name, drawn in self.drawn.items():
-            left = 0
-            for mutant in drawn:
-                begin = time.process_time()
-                if not self.noticed(mutant):
-                    left += 1
-                    tests = len(self.tests.get((str(mutant.module), mutant.function), {}))
-                    tell(f"survived {tests} tests: {mutant.module}:{mutant.line}: {mutant.what}", begin)
-            low, high = wilson(len(drawn) - left, len(drawn), 0.95)
-            tell(f"{name}: {len(drawn) - left} of {len(drawn)} noticed ({low:.0%} to {high:.0%})")
+        left = dict(self.drawn)
+        for near in (True, False):
+            paths = {
+                ROOT / path for drawn in left.values() for one in drawn for path in nearest(one.module, alone=near)
+            }
+            begin, self.tests = time.process_time(), {}
+            items = [item for item in session.items if item.path in paths]
+            self.note(items)
+            tell(f"{len(items)} tests, {session.testsfailed} fail without a change", begin)
+            left = {name: [one for one in drawn if not self.noticed(one)] for name, drawn in left.items()}
+        for name, survived in left.items():
+            for one in survived:
+                tests = len(self.tests.get((str(one.module), one.function), {}))
+                tell(f"survived {tests} tests: {one.module}:{one.line}: {one.what}")
+            count = len(self.drawn[name])
+            low, high = wilson(count - len(survived), count, 0.95)
+            tell(f"{name}: {count - len(survived)} of {count} noticed ({low:.0%} to {high:.0%})")
         return True
 
 
