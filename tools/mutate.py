@@ -33,6 +33,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Final
 
+import numpy as np
 import pytest
 
 from vantage.measures.intervals import wilson
@@ -47,6 +48,8 @@ ARITHMETIC = {
 }  # fmt: skip
 TIMEOUT: Final = 120
 """A test that takes longer than so many seconds with a change has noticed it."""
+LIMIT: Final = 30
+"""So many seconds of tests are run for a change, the quickest first."""
 CACHED: Final = type(functools.cache(len))
 OUT: Final = os.dup(1)
 TOPICS = {
@@ -185,6 +188,13 @@ def first_failing(items: list[pytest.Item]) -> pytest.Item | None:
     return None
 
 
+class Kept(dict[str, object]):
+    """The names of an example, which can be run again."""
+
+    def clear(self) -> None:
+        """Forgets nothing."""
+
+
 class Trial:
     """Runs the collected tests with each change in turn, in place of pytest's own loop."""
 
@@ -192,6 +202,12 @@ class Trial:
         self.drawn = drawn
         self.tests: dict[tuple[str, int], dict[pytest.Item, float]] = {}
         """For each function the tests that call it and pass, with the seconds that they take."""
+        self.failure = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keeps what failed last, and why."""
+        if report.failed:
+            self.failure = f"{report.nodeid}: {report.longreprtext.rstrip().rsplit(chr(10), 1)[-1]}"
 
     def note(self, items: list[pytest.Item]) -> None:
         """Runs tests without a change, and notes which functions each of them calls."""
@@ -204,9 +220,11 @@ class Trial:
             called.clear()
             begin, failed = time.process_time(), item.session.testsfailed
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if item.session.testsfailed == failed:
-                for function in called:
-                    self.tests.setdefault(function, {})[item] = time.process_time() - begin
+            if item.session.testsfailed > failed:
+                tell(f"fails without a change: {self.failure}")
+                continue
+            for function in called:
+                self.tests.setdefault(function, {})[item] = time.process_time() - begin
         for module in modules:
             put(module, (ROOT / module).read_text("utf-8"))
 
@@ -214,6 +232,8 @@ class Trial:
         """Whether one of the tests that call the function fails with a change and passes without."""
         tests = self.tests.get((str(mutant.module), mutant.function), {})
         items = sorted(tests, key=lambda item: tests[item])
+        within = np.cumsum([tests[item] for item in items]) <= LIMIT
+        items = items[: max(int(within.sum()), 1)]
         while items:
             put(mutant.module, mutant.text)
             failing = first_failing(items)
@@ -230,6 +250,9 @@ class Trial:
         """Tries all changes: first with each module's own tests, then, where these see nothing, with the folder's."""
         session.config.pluginmanager.unregister(name="terminalreporter")
         gc.unfreeze()  # what is frozen is not found
+        for item in session.items:
+            if isinstance(item, pytest.DoctestItem):
+                item.dtest.globs = Kept(item.dtest.globs)
         left = dict(self.drawn)
         for near in (True, False):
             paths = {
@@ -238,12 +261,13 @@ class Trial:
             begin, self.tests = time.process_time(), {}
             items = [item for item in session.items if item.path in paths]
             self.note(items)
-            tell(f"{len(items)} tests, {session.testsfailed} fail without a change", begin)
+            tell(f"{len(items)} tests", begin)
             left = {name: [one for one in drawn if not self.noticed(one)] for name, drawn in left.items()}
-        for name, survived in left.items():
-            for one in survived:
+            for one in (one for survived in left.values() for one in survived):
                 tests = len(self.tests.get((str(one.module), one.function), {}))
-                tell(f"survived {tests} tests: {one.module}:{one.line}: {one.what}")
+                tell(f"survived {tests} {'own' if near else 'further'} tests: {one.module}:{one.line}: {one.what}")
+            tell(f"{sum(map(len, left.values()))} changes are left", begin)
+        for name, survived in left.items():
             count = len(self.drawn[name])
             low, high = wilson(count - len(survived), count, 0.95)
             tell(f"{name}: {count - len(survived)} of {count} noticed ({low:.0%} to {high:.0%})")
