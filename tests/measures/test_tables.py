@@ -15,7 +15,8 @@ from vantage.errors import InputError
 from vantage.measures.agreement.alpha import Difference, alpha, coefficient
 from vantage.measures.counts import FEW, Counts
 from vantage.measures.ratings import Judgments
-from vantage.measures.tables import NO_COUNTS, CountedGroup, Encoded, Streamed, source_groups, source_of
+from vantage.measures.streamed import Streamed
+from vantage.measures.tables import NO_COUNTS, CountedGroup, Encoded, source_groups, source_of
 from vantage.scales import Level
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["x", "y"]), st.integers(0, 3) | st.none()), max_size=25)
