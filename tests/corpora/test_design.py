@@ -7,8 +7,11 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from vantage.corpora.design import SamplingDesign, _may_be_source, _share
+from vantage.corpora import Corpus
+from vantage.corpora.design import ALIKE, SamplingDesign, _may_be_source, _share, likely_sources
 from vantage.errors import InputError
+from vantage.instruments import Instrument
+from vantage.scales import Scale
 
 
 def means(groups: list[list[float]]) -> pl.DataFrame:
@@ -31,8 +34,10 @@ def test_the_share_is_that_of_a_one_way_analysis_of_variance() -> None:
     usual = (len(value) - (n @ n) / len(value)) / (len(groups) - 1)
     apart = within * (ratio - 1) / usual
     assert _share(means(groups)) == pytest.approx(apart / (apart + within))
-    # On a scale a thousand times as long it is the same.
-    assert _share(means([[1000 * v for v in group] for group in groups])) == pytest.approx(apart / (apart + within))
+    # On a scale a thousand times as long, or as short, it is the same.
+    for longer in (1000, 0.001):
+        scaled = [[longer * v for v in group] for group in groups]
+        assert _share(means(scaled)) == pytest.approx(apart / (apart + within))
 
 
 def test_what_chance_could_bring_is_no_source() -> None:
@@ -46,6 +51,20 @@ def test_answers_that_are_the_same_within_sources() -> None:
     assert _share(means([[2.0] * 4 for _ in range(8)])) == 0.0
     # With an item to each source nothing is known of what lies within.
     assert _share(means([[float(n)] for n in range(8)])) == 0.0
+
+
+@pytest.mark.parametrize(("share", "likely"), [(ALIKE, ["author"]), (np.nextafter(ALIKE, 0), [])])
+def test_a_source_is_likely_from_a_share_on(monkeypatch: pytest.MonkeyPatch, share: float, likely: list[str]) -> None:
+    monkeypatch.setattr("vantage.corpora.design._share", lambda _: share)
+    items = [f"i{n}" for n in range(40)]
+    judgments = {"item": items, "rater": "r", "question": "trust", "value": [1.0, 2.0] * 20, "status": "answered"}
+    corpus = Corpus(
+        items=pl.DataFrame({"item": items, "text": items, "author": [f"a{n // 4}" for n in range(40)]}),
+        raters=pl.DataFrame({"rater": ["r"]}),
+        judgments=pl.DataFrame(judgments),
+        instruments=Instrument.of_questions("test", "Test", {"trust": Scale.points(1, 5)}),
+    )
+    assert likely_sources(corpus) == likely
 
 
 def test_which_columns_may_be_sources() -> None:

@@ -9,7 +9,8 @@ import pytest
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.measures.parts import counts, parts, rounded, two_values
+from vantage.measures.parts import constant_within, counts, parts, rounded, two_values
+from vantage.measures.resampling import item_codes
 from vantage.scales import Scale
 
 
@@ -55,6 +56,20 @@ def test_the_two_values_of_a_column() -> None:
         two_values(table, "age", None)
     with pytest.raises(InputError, match="no value 'odl'; did you mean 'old'"):
         two_values(table, "age", ["odl", "young"])
+
+
+def test_a_trait_is_constant_within_each_rater_and_nothing_is_where_nobody_answered() -> None:
+    frame = pl.DataFrame({"rater": ["r", "r", "s"], "age": [30, 30, 40], "mood": [1, 2, 1]})
+    assert constant_within(frame, "age", ["rater"])
+    assert not constant_within(frame, "mood", ["rater"])
+    assert constant_within(frame.head(1), "mood", ["rater"])
+    assert not constant_within(frame.clear(), "age", ["rater"])
+
+
+def test_a_table_without_an_answer_has_neither_ends_nor_items() -> None:
+    (part,) = parts({"item": [1, 2], "rater": [1, 1], "value": [None, None]})
+    assert part.ends == (0.0, 0.0)
+    assert item_codes(part.answered["item"])[1] == 0
 
 
 def test_rounding_rules_differ_at_halves_only() -> None:

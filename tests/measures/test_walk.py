@@ -13,7 +13,7 @@ from vantage.measures import alpha
 
 FOLDER = Path(vantage.measures.__file__).parent
 WALK = {
-    "base", "kinds", "ratings", "sources", "tables", "codes", "counts", "missing", "agreement.alpha", "kernel",
+    "base", "kinds", "ratings", "tables", "codes", "counts", "missing", "agreement.alpha", "kernel",
     "intervals",
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,16 @@ from vantage.collect.study import AnnotationStudy
 from vantage.corpora.bundled import planted_corpus
 from vantage.errors import InputError
 from vantage.measures.intervals import wilson
-from vantage.planning.goals import TARGETS, difference_power, mean_variance, mean_width, passes, power, reliability
+from vantage.planning.goals import (
+    TARGETS,
+    AlphaVariance,
+    difference_power,
+    mean_variance,
+    mean_width,
+    passes,
+    power,
+    reliability,
+)
 from vantage.planning.model import RatingModel, StudyLayout, alphas, component_model, latent_share, prevalence_model
 from vantage.planning.pilot import Pilot
 from vantage.planning.plan import during, plan, settings_of
@@ -416,3 +426,14 @@ def test_an_answer_that_hardly_anybody_gives_leaves_alpha_undefined(ask: Any) ->
         ask(frame, goal="alpha", level="nominal", simulations=5)
     never = during(frame, goal="reliability", level="interval")["verdict"][0]
     assert never == "So far, items do not differ beyond chance, so more answers will not reach the target."
+
+
+@pytest.mark.parametrize(("undefined", "refused"), [(25, False), (26, True)])
+def test_alpha_may_be_undefined_in_a_quarter_of_simulated_studies(
+    monkeypatch: pytest.MonkeyPatch, undefined: int, *, refused: bool
+) -> None:
+    simulated = np.where(np.arange(100) < undefined, np.nan, np.linspace(0.1, 0.9, 100))
+    monkeypatch.setattr("vantage.planning.goals.alphas", lambda *_: simulated)
+    model = RatingModel.of_shares([0.0, 1.0], [0.7, 0.3], "nominal", item=0.5, rater=0.1)
+    with nullcontext() if not refused else pytest.raises(InputError, match="alpha is undefined in 26% of simulated"):
+        assert AlphaVariance.simulated(model, 3, 5, 0, lambda _: None).alpha == pytest.approx(0.5, abs=0.2)

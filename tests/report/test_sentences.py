@@ -13,7 +13,7 @@ from vantage.measures.presentation import AGREEMENT, Against, Column, Extremes, 
 from vantage.measures.variation.spread import ENTROPY_VIEW, entropy
 from vantage.report.ledger import p_value, settle
 from vantage.report.parts import Finding
-from vantage.report.sentences import Words, decide, statement
+from vantage.report.sentences import Words, _units, decide, statement
 
 CHANCE = Against(
     0.0,
@@ -204,6 +204,15 @@ def test_the_p_value_has_one_degree_of_freedom_less_than_there_are_units() -> No
         assert p_value(0.5, 0.0, 1.0, 0.0, units=units) == pytest.approx(0.05)
     assert p_value(0.5, 0.0, 1.0, -0.5) == pytest.approx(2 * normal.sf(2 * 1.959964), rel=1e-3)
     assert p_value(0.5, 0.0, 1.0, -0.5, units=1) == p_value(0.5, 0.0, 1.0, -0.5, units=2)
+
+
+def test_findings_rest_on_the_degrees_of_freedom_of_a_row_or_on_the_fewer_units() -> None:
+    row = {"items": 40, "raters": 9, "over": "both"}
+    assert _units({**row, "df": 6.5}) == 7.5
+    assert _units(row) == 9
+    assert _units({**row, "over": "items"}) == 40
+    assert _units({**row, "over": "items", "units": 12}) == 12
+    assert _units({"over": "both"}) is None
 
 
 def test_a_fact_lists_only_rows_of_which_a_column_is_true_with_their_group() -> None:

@@ -5,8 +5,7 @@ or both at once. Nothing is drawn at random, so that the same table always has t
 follows is decided by what the statistic declares, never by who wrote it:
 
 * a mean of values between two limits, such as a share: Wilson's interval (1927) of as many values as have its variance;
-* a correlation: Student's interval on Fisher's scale (1921); a ratio: on that of logarithms; a part of a whole: of
-  logits;
+* a correlation: Student's interval on Fisher's scale (1921); a ratio: on that of logarithms;
 * what jumps, such as the rank of a system: percentiles of resamples;
 * everything else: Student's interval, corrected for skewness (Hall 1992) and kept within its limits.
 
@@ -74,10 +73,6 @@ class Ratio(tuple[float, float]):
     """The limits of a number above zero of which twice and half are as far away."""
 
 
-class Portion(tuple[float, float]):
-    """The limits of a part of a whole that is no mean of units, such as a share of variance."""
-
-
 class Jumping(tuple[float, float]):
     """The limits of a statistic that jumps where a unit is left out, such as a rank: percentiles are its interval."""
 
@@ -86,7 +81,6 @@ SHARES: Final[Limits] = MeanWithin((0.0, 1.0))
 RANKS: Final[Limits] = Jumping((-np.inf, np.inf))
 CORRELATIONS: Final[Limits] = Correlation((-1.0, 1.0))
 RATIOS: Final[Limits] = Ratio((0.0, np.inf))
-PORTIONS: Final[Limits] = Portion((0.0, 1.0))
 STEEPEST: Final = 0.65
 """Skewness, times the reach of an interval, that is corrected at most: beyond, Hall's cube root has no end."""
 JACKKNIFE: Final = 1000
@@ -343,11 +337,9 @@ def bootstrap_interval(
 
 
 def on_scale(values: Floats, limits: Limits) -> Floats:
-    """Estimates on the scale on which their interval is made: Fisher's z for correlations, logarithms, logits."""
+    """Estimates on the scale on which their interval is made: Fisher's z for correlations, logarithms for ratios."""
     if isinstance(limits, Correlation):
         return np.arctanh(np.clip(values, -1 + 1e-12, 1 - 1e-12))
-    if isinstance(limits, Portion):
-        return np.arctanh(np.clip(2 * values - 1, -1 + 1e-12, 1 - 1e-12))
     return np.log(np.maximum(values, 1e-300)) if isinstance(limits, Ratio) else values
 
 
@@ -363,7 +355,7 @@ def interval(estimate: float, spread: Spread | None, confidence: float, limits: 
     low, high = limits
     reach, error = student(spread.freedom, confidence), spread.variance**0.5
     alike = error <= 1e-9 * max(abs(estimate), 1e-9)  # what rounding leaves where all units are alike
-    if isinstance(limits, MeanWithin) or (limits == SHARES and not isinstance(limits, Portion)):
+    if isinstance(limits, MeanWithin) or limits == SHARES:
         share, width = (estimate - low) / (high - low), high - low
         spare, n = spread.variance / width**2, spread.units
         if not 0 < share < 1 or alike or abs(spare * (n - 1) - share * (1 - share)) < 1e-9:
@@ -376,11 +368,10 @@ def interval(estimate: float, spread: Spread | None, confidence: float, limits: 
         return low + width * ends[0], low + width * ends[1]
     if alike:
         return estimate, estimate
-    if isinstance(limits, Correlation | Portion | Ratio):
+    if isinstance(limits, Correlation | Ratio):
         centre = float(on_scale(np.asarray(estimate), limits))
         scaled = np.array([centre - reach * error, centre + reach * error])
-        back = np.exp(scaled) if isinstance(limits, Ratio) else np.tanh(scaled)
-        below, above = (back if not isinstance(limits, Portion) else (1 + back) / 2).tolist()
+        below, above = (np.exp(scaled) if isinstance(limits, Ratio) else np.tanh(scaled)).tolist()
         return below, above
     skewness = float(np.clip(spread.third / error**3, -STEEPEST / reach, STEEPEST / reach))
     below, above = (estimate - error * _unskewed(side * reach, skewness) for side in (1, -1))

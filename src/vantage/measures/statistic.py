@@ -25,8 +25,8 @@ from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments
 from vantage.measures.resampling import per_item
-from vantage.measures.sources import coarse as coarsened
-from vantage.measures.sources import counted_groups
+from vantage.measures.tables import coarse as coarsened
+from vantage.measures.tables import counted_groups
 
 Coarse: TypeAlias = bool | Literal["sign"]
 Rows: TypeAlias = Callable[..., Floats]

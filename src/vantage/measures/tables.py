@@ -1,38 +1,51 @@
-"""The counts of each group, from a table in memory or from one that is streamed.
+"""From a table to the counts of each group, with all that a row of a result needs.
 
-The units, raters and values of a table in memory are numbered once; sums over units are then sums over whole numbers,
-a few passes of plain arrays. Parquet files larger than memory, and frames that are large, are aggregated as they
-stream by: what is held is one row of counts per unit while they are made, and one row per kind of unit afterwards,
-never raters × items.
+The units, raters and values of a table in memory are numbered once (`Encoded`); sums over units are then sums over
+whole numbers, a few passes of plain arrays. A lazy frame, and one too large to be numbered in little memory, is
+aggregated as it streams by (`Streamed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from vantage.measures.codes import dense, distinct, encode, numbered, positions
-from vantage.measures.counts import FEW, Counts, Moments, centre
-from vantage.measures.kernel import Answers
+from vantage.measures.counts import FEW, Counts, Moments, centre, coarse_columns
+from vantage.measures.intervals import NOT_HELD, Bootstrap
+from vantage.measures.kernel import Answers, Statistic, bounds
+from vantage.measures.missing import Gap, allocated, gaps
 from vantage.measures.ratings import (
+    ALONE,
+    CODER,
+    REPEATED,
     UNIT,
+    By,
     Floats,
     Ints,
     ItemSources,
+    Judgments,
     Key,
     RaterGroups,
     RaterWeights,
+    by_columns,
+    judgments_query,
+    key_order,
     left_out_of,
+    level_of,
     not_finite,
+    one_scale,
     repeats,
+    scales_of,
 )
-from vantage.scales import Scale
+from vantage.measures.streamed import Passed, Streamed
+from vantage.scales import Level, Scale, show_code
 
 Sums = TypeVar("Sums", Counts, Moments)
 NO_COUNTS: Final = Counts(np.zeros(0), np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
@@ -146,23 +159,7 @@ class Coded:
 
 
 @dataclass(frozen=True)
-class _Table:
-    """What a first pass over a table shows."""
-
-    by: list[str]
-    values: Floats
-    """The different values of all groups, in ascending order."""
-    unanswered: dict[Key, dict[str, int]]
-    """How many judgments of each group have no value, by status."""
-    scales: dict[str, Scale]
-
-    def _with_silent(self, sums: Iterable[tuple[Key, Sums]], nothing: Sums) -> dict[Key, Sums]:
-        """The sums of groups, and nothing for those that may have no answer at all."""
-        return dict.fromkeys(self.unanswered if self.by else [()], nothing) | dict(sums)
-
-
-@dataclass(frozen=True)
-class Encoded(_Table):
+class Encoded(Passed):
     """The answers of a table in memory as whole numbers, group by group."""
 
     questions: list[str]
@@ -207,17 +204,15 @@ class Encoded(_Table):
     def counts(self) -> dict[Key, Counts]:
         """The counts of each group, by key; without values that nobody in the group gave."""
         many = len(self.values) > FEW
-        sums = ((key, part.counts(self.values, many=many)) for key, part in self.parts.items())
-        return self._with_silent(sums, NO_COUNTS)
+        return {key: part.counts(self.values, many=many) for key, part in self.parts.items()}
 
     def moments(self, *, ordinal: bool, kinds: bool) -> dict[Key, Moments]:
         """The moments of each group, of the values or of their mid-ranks; for any number of values (see `Streamed`)."""
         middle = centre(self.values)
-        sums = (
-            (key, part.moments(part.midranks(self.values) if ordinal else part.value - middle, kinds=kinds))
+        return {
+            key: part.moments(part.midranks(self.values) if ordinal else part.value - middle, kinds=kinds)
             for key, part in self.parts.items()
-        )
-        return self._with_silent(sums, NO_MOMENTS)
+        }
 
     def summary(self, *, paired: bool) -> dict[Key, dict[str, Any]]:
         """Items, raters and questions of each group; where `paired`, those of units with two answers."""
@@ -257,162 +252,177 @@ def _present(codes: Ints, kept: NDArray[np.bool_] | None) -> list[int]:
     return np.flatnonzero(np.bincount(codes)).tolist() if len(codes) else []
 
 
-AT_ONCE: Final = 25_000_000
-"""How many rows are aggregated in one pass; a longer table is read again for the next share of its items."""
+NOBODY: Final = "no item has an answer"
+AT_HAND: Final = 5_000_000
+"""A table in memory with more rows than that is streamed."""
+
+
+Source: TypeAlias = Encoded | Streamed
+"""The answers of a table, with its groups, its values and the number of missing answers."""
+
+
+def source_of(
+    data: Judgments,
+    by: By = (),
+    sources: ItemSources | None = None,
+    weights: RaterWeights | None = None,
+    groups: RaterGroups | None = None,
+    *,
+    held: bool = False,
+) -> Source:
+    """The table in the form that is right for its size; in memory where it must be `held`.
+
+    >>> type(source_of({"item": [1, 1], "rater": [1, 2], "value": [0, 1]})).__name__
+    'Encoded'
+    """
+    columns = by_columns(by)
+    query, scales = judgments_query(data, columns), scales_of(data)
+    if isinstance(data, pl.LazyFrame) and not held:
+        return Streamed.of(query, columns, scales)
+    # The status matters only where a value is missing; a plain table has none until then.
+    wanted = [column for column in query.collect_schema() if column in columns or column not in ("status", CODER[1])]
+    frame = query.select(wanted).collect()
+    if len(frame) > AT_HAND and not held:
+        return Streamed.of(query, columns, scales)
+    return Encoded.of(query, frame, columns, scales, sources, weights, groups)
 
 
 @dataclass(frozen=True)
-class Streamed(_Table):
-    """The answers of a table as a query."""
+class CountedGroup(Generic[Sums]):
+    """One row of a result before it is computed: the group's key, its counts, and what was left out."""
 
-    answered: pl.LazyFrame
-    unit: list[str]
-    """The columns that, with `by`, tell units apart."""
-    passes: int
-
-    @classmethod
-    def of(cls, query: pl.LazyFrame, by: list[str], scales: dict[str, Scale]) -> Streamed:
-        """Looks through the values once: which there are, whether all are finite, and who did not answer."""
-        present = query.collect_schema()
-        unit = [column for column in UNIT if column in present and column not in by]
-        # A column with one value throughout tells no units apart and would only slow the aggregation down.
-        varying = [
-            ((pl.col(c).min() != pl.col(c).max()).fill_null(False) | pl.col(c).has_nulls()).alias(c)
-            for c in unit
-            if c != "item"
-        ]
-        if varying:
-            varies = query.select(varying).collect(engine="streaming").row(0, named=True)
-            unit = [column for column in unit if varies.get(column, True)]
-        frequency = query.group_by("value").agg(__n=pl.len()).collect(engine="streaming").sort("value")
-        values = frequency["value"].drop_nulls()
-        if not values.is_finite().all():
-            raise not_finite(query)
-        unanswered: dict[Key, dict[str, int]] = {}
-        answered = query
-        if len(values) < len(frequency):
-            unanswered = left_out_of(query, by)
-            answered = query.filter(pl.col("value").is_not_null())
-        passes = -(-int(frequency["__n"].sum()) // AT_ONCE) or 1
-        return cls(by, values.to_numpy(), unanswered, scales, answered, unit, passes)
+    key: dict[str, Any]
+    counts: Sums
+    items: int
+    raters: int
+    left_out: dict[str, int]
+    scale: Scale | None
+    questions: list[str]
+    repeated: bool
+    """Whether one of several raters answered a unit more than once."""
+    answers: Answers | None = None
+    """The answers by rater, where the interval is over raters or over more than single units."""
+    gap: Gap | None = None
+    """What is missing, where something is."""
+    allocation: str | None = None
+    """What to say of agreement where items went to raters by what these would say of them."""
 
     @property
-    def per_unit(self) -> list[str]:
-        """The columns to aggregate units by."""
-        return [*self.by, *self.unit]
+    def row(self) -> dict[str, Any]:
+        """The key and the common columns of the group's row."""
+        return {
+            **self.key,
+            "items": self.items,
+            "raters": self.raters,
+            "judgments": self.counts.total,
+            "left_out": self.left_out,
+            "note": "; ".join(note for note in self.notes if note) or None,
+        }
 
-    def counts(self) -> dict[Key, Counts]:
-        """The counts of each group, by key; without values that nobody in the group gave."""
-        sums = self._lists() if len(self.values) > FEW else self._columns() if len(self.values) else ()
-        return self._with_silent(sums, NO_COUNTS)
+    @property
+    def notes(self) -> tuple[str | None, ...]:
+        """What may make the estimate answer another question than the one that was meant."""
+        return REPEATED if self.repeated else None, None if self.gap is None else self.gap.note, self.allocation
 
-    def _columns(self) -> Iterator[tuple[Key, Counts]]:
-        names = [f"__{index}" for index in range(len(self.values))]
-        value = pl.col("value")
-        sums = [(value == v).sum().alias(name) for v, name in zip(self.values, names, strict=True)]
-        kind = [*self.by, *names]
-        frame = self._per_item(
-            lambda answered: answered.group_by(self.per_unit).agg(sums).group_by(kind).agg(__units=pl.len()),
-            kind,
-        ).sort(names)
-        for key, part in self._parts(frame).items():
-            table = part.select(names).to_numpy().astype(np.float64)
-            given = table.any(axis=0)
-            units_of_kind = part["__units"].to_numpy().astype(np.int64)
-            yield key, Counts(self.values[given], table[:, given], units_of_kind)
+    def level(self, asked: Level | None) -> Level:
+        """The level of measurement to use: as asked where the scale allows it, else the scale's own."""
+        return level_of(self.scale, asked, self.questions)
 
-    def _lists(self) -> Iterator[tuple[Key, Counts]]:
-        from scipy.sparse import csr_array
+    def merged(self: CountedGroup[Counts], column: Ints, values: Floats) -> CountedGroup[Counts]:
+        """The group with other values: what was value *c* is now `values[column[c]]`."""
+        answers = None if self.answers is None else self.answers.merged(column, values)
+        return replace(self, counts=self.counts.merged(column, values), answers=answers)
 
-        units = self.answered.group_by(self.per_unit).agg("value").select([*self.by, "value"])
-        frame = units.collect(engine="streaming")
-        for key, part in self._parts(frame).items():
-            flat = part["value"].explode().to_numpy()
-            values = np.unique(flat) if self.by else self.values
-            rows = np.concatenate([[0], np.cumsum(part["value"].list.len().to_numpy())])
-            shape = (len(part), len(values))
-            table = csr_array((np.ones(len(flat)), positions(flat, values).astype(np.int32), rows), shape=shape)
-            table.sum_duplicates()
-            yield key, Counts(values, table, np.ones(len(part), dtype=np.int64))
+    def estimated(self, statistic: Statistic, how: Bootstrap, undefined: str | None = None) -> dict[str, Any]:
+        """The estimate of a statistic with its interval, as columns of the group's row; or why there is none."""
+        if not self.counts.units:
+            return {"estimate": None, "reason": ALONE if statistic.least > 1 else NOBODY}
+        estimate = statistic.estimate(self.counts)
+        if not np.isfinite(estimate):
+            return {"estimate": None, "reason": undefined}
+        return {"estimate": estimate, "reason": None, **bounds(statistic, self.counts, self.answers, how)}
 
-    def moments(self, *, ordinal: bool, kinds: bool) -> dict[Key, Moments]:
-        """The moments of each group, of the values or of their mid-ranks; for any number of values.
 
-        Units with the same moments are one kind where `kinds` is asked for, and can be resampled. Without,
-        a kind is the average over all units of one size, so that next to nothing has to be held.
-        """
-        ranks = self._ranks().lazy() if ordinal else None
-        x = pl.col("__rank") if ordinal else pl.col("value") - centre(self.values)
-        first, second = pl.col("__first"), pl.col("__second")
-        kind = [*self.by, "__n", *(["__first", "__second"] if kinds else [])]
-        sums = [pl.len().alias("__units"), (first**2).sum().alias("__squared")]
+def source_groups(
+    source: Source, sums: dict[Key, Sums], nothing: Sums, *, paired: bool
+) -> Iterator[CountedGroup[Sums]]:
+    """Counts or moments of each group in turn, in the order of their keys, with all that a row of a result needs.
 
-        def query(answered: pl.LazyFrame) -> pl.LazyFrame:
-            if ranks is not None:
-                answered = answered.join(ranks, on=[*self.by, "value"], how="left", nulls_equal=True)
-            units = answered.group_by(self.per_unit).agg(__n=pl.len(), __first=x.sum(), __second=(x * x).sum())
-            return units.group_by(kind).agg(*sums, *([] if kinds else [first.sum(), second.sum()]))
+    A group without an answer has `nothing`. With `paired`, units with a single answer are left out and counted as
+    `unpaired`.
 
-        summed = ["__squared"] if kinds else ["__first", "__second", "__squared"]
-        frame = self._per_item(query, kind).with_columns(pl.col(summed) / pl.col("__units"))
-        frame = frame.sort("__n", "__first", "__second")
+    >>> source = source_of({"item": [*"aabbc"], "rater": [*"xyxyx"], "value": [1, 2, 1, 2, 2]})
+    >>> group, = source_groups(source, source.counts(), NO_COUNTS, paired=True)
+    >>> group.counts.table.tolist(), group.counts.multiplicity.tolist(), group.left_out
+    ([[1.0, 1.0]], [2], {'unpaired': 1})
+    """
+    sums = dict.fromkeys(source.unanswered if source.by else [()], nothing) | sums
+    kept = {key: group.paired() for key, group in sums.items()} if paired else sums
+    unpaired = {key: group.units - kept[key].units for key, group in sums.items()}
+    summary = source.summary(paired=any(unpaired.values())) if len(source.values) else {}
+    for key in sorted(sums, key=key_order):
+        left_out = dict(source.unanswered.get(key, {}))
+        if unpaired[key]:
+            left_out["unpaired"] = unpaired[key]
+        known = summary.get(key, {})
+        named = dict(zip(source.by, key, strict=True))
+        questions = known.get("questions") or []
+        scale = one_scale(questions, source.scales, named) if questions else None
+        items = known.get("items", kept[key].units)
+        raters, repeated = known.get("raters", 0), known.get("repeated", False)
+        yield CountedGroup(named, kept[key], items, raters, left_out, scale, questions, repeated)
 
-        def moments(part: pl.DataFrame) -> Moments:
-            names = ("__n", "__first", "__second", "__squared")
-            n, first, second, squared = (part[name].to_numpy().astype(np.float64) for name in names)
-            return Moments(n, first, second, squared, part["__units"].to_numpy().astype(np.int64))
 
-        return self._with_silent(((key, moments(part)) for key, part in self._parts(frame).items()), NO_MOMENTS)
+def source_for(data: Judgments, by: By, how: Bootstrap) -> Source:
+    """The table in the form that an interval needs: over raters and over sources, and with weights, it is held."""
+    held = how.ci in ("raters", "both") or how.sources is not None or how.weights is not None
+    return source_of(data, by, how.item_sources, how.rater_weights, how.groups, held=held)
 
-    def _ranks(self) -> pl.DataFrame:
-        """The mid-rank of every value among the answers that can be paired, counted from the middle."""
-        per_value = [*self.by, "value"]
-        given = self.answered.group_by(per_value).agg(__all=pl.len()).collect(engine="streaming")
-        alone = self._per_item(
-            lambda answered: (
-                answered.group_by(self.per_unit)
-                .agg(pl.col("value").first(), __n=pl.len())
-                .filter(pl.col("__n") == 1)
-                .group_by(per_value)
-                .agg(__single=pl.len())
-            ),
-            per_value,
-        )
-        count = pl.col("__all") - pl.col("__single").fill_null(0)
-        frame = given.join(alone, on=per_value, how="left", nulls_equal=True).sort("value")
-        frame = frame.select(*per_value, __count=count.cast(pl.Float64))
-        number = pl.col("__count")
-        rank, total = number.cum_sum() - number / 2, number.sum()
-        if self.by:
-            rank, total = rank.over(self.by), total.over(self.by)
-        return frame.select(*per_value, __rank=rank - total / 2)
 
-    def _per_item(self, query: Callable[[pl.LazyFrame], pl.LazyFrame], kind: list[str]) -> pl.DataFrame:
-        """Runs a query that aggregates units, for a share of the items at a time, and adds up the results."""
-        if self.passes == 1:
-            return query(self.answered).collect(engine="streaming")
-        share = pl.col("item").hash() % self.passes
-        shares = [query(self.answered.filter(share == index)) for index in range(self.passes)]
-        counts = pl.concat([part.collect(engine="streaming") for part in shares])
-        return counts.group_by(kind).agg(pl.exclude(kind).sum())
+def counted_groups(
+    data: Judgments,
+    by: By,
+    how: Bootstrap,
+    *,
+    paired: bool = False,
+    agreement: bool = False,
+    source: Source | None = None,
+    moments: dict[Key, Moments] | None = None,
+) -> Iterator[tuple[CountedGroup[Any], Bootstrap]]:
+    """The counts of each group, or its `moments`, with how its interval is made, and all that it needs for that.
 
-    def _parts(self, frame: pl.DataFrame) -> dict[Key, pl.DataFrame]:
-        return frame.partition_by(self.by, as_dict=True) if self.by else {(): frame}
+    Left to itself, the interval of a table that is streamed is over items, since its raters are not held. Measures of
+    `agreement` say where items went to raters by what these would say of them.
+    """
+    source = source or source_for(data, by, how)
+    missing = gaps(data, by) if source.unanswered else {}
+    sums: Any = (source.counts(), NO_COUNTS) if moments is None else (moments, NO_MOMENTS)
+    for counted in source_groups(source, *sums, paired=paired):
+        key = tuple(counted.key.values())
+        group = replace(counted, gap=missing.get(key))
+        if not isinstance(source, Encoded):
+            yield group, replace(how, ci="items", because=NOT_HELD) if how.ci == "auto" else how
+            continue
+        part = source.parts.get(key)
+        chosen = how.chosen(0 if part is None else part.several)
+        if part is not None:
+            if (agreement or paired) and (group.scale is None or group.scale.has_distances):
+                group = replace(group, allocation=allocated(part.unit, part.rater, part.value))
+            alone = chosen.ci == "items" and part.item is None and part.source is None
+            if not alone and chosen.ci != "none":
+                ranks = None if moments is None else source.values - centre(source.values)
+                values = counted.counts.values if moments is None else source.values
+                group = replace(group, answers=part.answers(values, ranks))
+        yield group, chosen
 
-    def summary(self, *, paired: bool) -> dict[Key, dict[str, Any]]:
-        """Items, raters and questions of each group; where `paired`, those of units with two answers."""
-        answered = self.answered
-        if paired:
-            single = answered.group_by(self.per_unit).agg(__n=pl.len()).filter(pl.col("__n") == 1)
-            answered = answered.join(single, on=self.per_unit, how="anti", nulls_equal=True)
-        wanted = [pl.col("rater").n_unique().alias("raters"), pl.col("item").n_unique().alias("items")]
-        if self.unit == ["item"] and "item" not in self.by:
-            wanted.pop()  # every unit is an item, and units have been counted already
-        if "sample" in answered.collect_schema():
-            several = pl.col("rater").min() != pl.col("rater").max()
-            wanted.append((several & (pl.col("sample").min() != pl.col("sample").max())).alias("repeated"))
-        if self.scales:
-            wanted.append(pl.col("question").unique().sort().implode().alias("questions"))
-        query = answered.group_by(self.by).agg(wanted) if self.by else answered.select(wanted)
-        rows = query.collect(engine="streaming").iter_rows(named=True)
-        return {tuple(row.pop(column) for column in self.by): row for row in rows}
+
+def coarse(group: CountedGroup[Counts], how: bool | str) -> tuple[CountedGroup[Counts], list[str]]:
+    """The group with its values replaced by coarse ones, and the names of the coarse values.
+
+    `how` is false for the values as they are, true for the bands of the scale, "sign" for the sign.
+    """
+    values = group.counts.values
+    if how is False:
+        return group, [show_code(value) for value in values.tolist()]
+    names, column = coarse_columns(values, how, group.scale, group.questions)
+    return group.merged(column, np.arange(len(names), dtype=np.float64)), names

@@ -92,11 +92,11 @@ def test_newton_steps_find_the_same_minimum_as_the_search() -> None:
     model = Gaussian(value, np.ones((720, 1)), Crossed([item, rater]))
 
     def deviance(theta: Floats) -> float:
-        return GaussianFit(model, theta, np.arange(1), True).deviance
+        return GaussianFit(model, theta, np.arange(1)).deviance
 
     assert _newton(deviance, np.array([0.4, 2.0])) == pytest.approx(model.fit(np.ones(2)).theta, rel=1e-4)
     flat = Gaussian(rng.normal(size=720), np.ones((720, 1)), Crossed([item, rater]))
-    tends_to_zero = _newton(lambda theta: GaussianFit(flat, theta, np.arange(1), True).deviance, np.ones(2))
+    tends_to_zero = _newton(lambda theta: GaussianFit(flat, theta, np.arange(1)).deviance, np.ones(2))
     assert tends_to_zero is None or tends_to_zero.min() > 0.01
 
 
@@ -122,8 +122,8 @@ def test_a_design_in_sums_of_products_is_the_design_itself(groups: int, strata: 
     assert log_determinant == pytest.approx(factored.log_determinant, rel=1e-12)
     assert products == pytest.approx(factored.quadratic(model._first, model._rest, model._inner), rel=1e-9, abs=1e-9)
     kept = np.arange(2)
-    deviance, slope = model.descent(theta, kept, True)
-    assert deviance == pytest.approx(GaussianFit(model, theta, kept, True).deviance, rel=1e-12)
+    deviance, slope = model.descent(theta, kept)
+    assert deviance == pytest.approx(GaussianFit(model, theta, kept).deviance, rel=1e-12)
     steps = np.eye(len(theta)) * 1e-6
-    by_steps = [model.descent(theta + s, kept, True)[0] - model.descent(theta - s, kept, True)[0] for s in steps]
+    by_steps = [model.descent(theta + s, kept)[0] - model.descent(theta - s, kept)[0] for s in steps]
     assert slope == pytest.approx(np.array(by_steps) / 2e-6, rel=1e-5, abs=1e-4)

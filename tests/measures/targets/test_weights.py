@@ -34,7 +34,7 @@ from vantage.measures import (
 from vantage.measures.intervals import OVER, Bootstrap
 from vantage.measures.kernel import Statistic, spread_of
 from vantage.measures.ratings import RaterWeights
-from vantage.measures.sources import counted_groups
+from vantage.measures.tables import counted_groups
 
 R: dict[str, Any] = json.loads((Path(__file__).parent / "references.json").read_text())
 GENDER = {"f": 0.52, "m": 0.48}

@@ -11,6 +11,7 @@ from vantage.measures.variance.variances import (
     CrossedTable,
     RaterHeterogeneity,
     VarianceDesign,
+    _solved,
     _within_items,
     variance_draws,
 )
@@ -71,3 +72,10 @@ def test_raters_who_differ_by_their_groups_alone_do_not_vary_within_them() -> No
     noise = np.array([0.01])
     assert table.rater_variance(noise, [np.arange(12) % 2], None)[0] < 0.01
     assert table.rater_variance(noise, [], None)[0] > 2
+
+
+@pytest.mark.parametrize("target", [0.5, 3.0])
+def test_a_variance_is_solved_for_at_any_target(target: float) -> None:
+    squares, sizes = np.array([4.0, 9.0]), np.array([2.0, 3.0])
+    (variance,) = _solved(squares, sizes, np.array([1.0]), np.array([target]))
+    assert (squares / (sizes * variance + 1.0)).sum() == pytest.approx(target)

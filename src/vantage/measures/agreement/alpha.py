@@ -28,8 +28,8 @@ from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import agreement_view
 from vantage.measures.ratings import ALONE, By, Floats, Ints, Judgments, level_of
-from vantage.measures.sources import CountedGroup, counted_groups, source_for
 from vantage.measures.statistic import contribution
+from vantage.measures.tables import CountedGroup, counted_groups, source_for
 from vantage.scales import Level, show_code
 
 Distance: TypeAlias = Mapping[Any, float] | tuple[Sequence[float] | Floats, Any]

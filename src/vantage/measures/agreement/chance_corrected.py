@@ -21,7 +21,7 @@ from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions
 from vantage.measures.kernel import Statistic
 from vantage.measures.presentation import agreement_view
 from vantage.measures.ratings import ALONE, By, Floats, Judgments
-from vantage.measures.sources import CountedGroup, counted_groups
+from vantage.measures.tables import CountedGroup, counted_groups
 from vantage.scales import show_code
 
 Weights: TypeAlias = Literal["linear", "quadratic", "ordinal"]

@@ -22,9 +22,9 @@ from vantage.measures.intervals import (
 from vantage.measures.kernel import Statistic
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import ALONE, By, Floats, Judgments
-from vantage.measures.sources import coarse as coarsened
-from vantage.measures.sources import counted_groups
 from vantage.measures.statistic import statistic
+from vantage.measures.tables import coarse as coarsened
+from vantage.measures.tables import counted_groups
 
 PAIRWISE_VIEW: Final = View(
     "Share of pairs of raters who give the same answer",

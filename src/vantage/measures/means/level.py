@@ -43,8 +43,8 @@ from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import UNIT, By, Floats, Ints, Judgments, judgments_frame
 from vantage.measures.resampling import ratio
-from vantage.measures.sources import NOBODY, CountedGroup, counted_groups
 from vantage.measures.statistic import contribution
+from vantage.measures.tables import NOBODY, CountedGroup, counted_groups
 from vantage.scales import Scale
 
 _COLUMNS: Final = ("between", "probability")

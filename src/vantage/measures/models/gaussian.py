@@ -163,7 +163,7 @@ class Gaussian:
         side = solve_triangular(factor, scale[:, None] * left[:cut, cut:], lower=True, check_finite=False)
         return log_determinant + 2 * float(np.log(np.diagonal(factor)).sum()), left[cut:, cut:] - side.T @ side
 
-    def descent(self, theta: Floats, kept: Ints, reml: bool) -> tuple[float, Floats]:
+    def descent(self, theta: Floats, kept: Ints) -> tuple[float, Floats]:
         """The deviance of designs that are reduced to sums, and its derivative by each parameter.
 
         With the other factors' part C and [X, y]′V⁻¹[X, y] = M the derivative is <C⁻¹, dC> + <W, dM>, where W has the
@@ -184,13 +184,12 @@ class Gaussian:
         own_inverse = np.linalg.inv(own)
         beta = own_inverse @ products[kept, -1]
         squares = max(float(products[-1, -1] - products[kept, -1] @ beta), 1e-300)
-        freedom = self.design.n - (len(kept) if reml else 0)
+        freedom = self.design.n - len(kept)
         deviance += 2 * float(np.log(np.diagonal(factor)).sum())
         deviance += freedom * (1 + np.log(2 * np.pi * squares / freedom))
+        deviance += float(np.linalg.slogdet(own)[1])
         weight = np.zeros_like(products)
-        if reml:
-            deviance += float(np.linalg.slogdet(own)[1])
-            weight[np.ix_(kept, kept)] = own_inverse
+        weight[np.ix_(kept, kept)] = own_inverse
         rest = np.zeros(len(products))
         rest[kept], rest[-1] = -beta, 1.0
         weight += freedom / squares * np.outer(rest, rest)
@@ -207,23 +206,23 @@ class Gaussian:
             slope += level_sums(self.design.strata[k][:levels], by_scale[self.design.blocks[k]][:levels], len(theta))
         return float(deviance), slope
 
-    def fit(self, start: Floats, columns: Ints | None = None, *, reml: bool = True) -> GaussianFit:
+    def fit(self, start: Floats, columns: Ints | None = None) -> GaussianFit:
         """The likeliest relative standard deviations, searched for from `start`, with some of the fixed effects."""
         from scipy.optimize import minimize
 
         kept = np.arange(self.fixed.shape[1]) if columns is None else columns
 
         def deviance(theta: Floats) -> float:
-            return GaussianFit(self, theta, kept, reml).deviance
+            return GaussianFit(self, theta, kept).deviance
 
         if self.design.columns > DENSE and (quick := _newton(deviance, start)) is not None:
-            return GaussianFit(self, quick, kept, reml)
+            return GaussianFit(self, quick, kept)
         bounds = [(0.0, 1e4)] * len(start)
         options = {"eps": STEP, "ftol": 1e-12, "gtol": 1e-5, "maxiter": 200}
         exact = self._grams is not None
 
         def objective(theta: Floats) -> Any:
-            return self.descent(theta, kept, reml) if exact else deviance(theta)
+            return self.descent(theta, kept) if exact else deviance(theta)
 
         def searched(first: Floats) -> Any:
             return minimize(objective, first, jac=exact or None, method="L-BFGS-B", bounds=bounds, options=options)
@@ -242,7 +241,7 @@ class Gaussian:
                 remedy="leave out an interaction or a trait, or use more ratings",
             )
         theta = np.where(search.x < ZERO, 0.0, search.x)
-        return GaussianFit(self, theta, kept, reml)
+        return GaussianFit(self, theta, kept)
 
 
 @dataclass(frozen=True)
@@ -252,7 +251,6 @@ class GaussianFit:
     model: Gaussian
     theta: Floats
     columns: Ints
-    reml: bool
 
     @cached_property
     def factored(self) -> Factored:
@@ -261,23 +259,23 @@ class GaussianFit:
 
     @cached_property
     def _solved(self) -> tuple[Floats, Floats, float, float]:
-        """Fixed effects, the inverse of X′V⁻¹X, log|V| (plus log|X′V⁻¹X| under REML), the residual sum of squares."""
+        """Fixed effects, the inverse of X′V⁻¹X, log|V| + log|X′V⁻¹X|, the residual sum of squares."""
         log_determinant, products = self.model.profiled(self.theta)
         kept = products[np.ix_(self.columns, self.columns)]
         side = products[self.columns, -1]
         inverse = np.asarray(np.linalg.inv(kept), dtype=np.float64)
         beta = inverse @ side
-        log_determinant += float(np.linalg.slogdet(kept)[1]) if self.reml else 0.0
+        log_determinant += float(np.linalg.slogdet(kept)[1])
         return beta, inverse, log_determinant, max(float(products[-1, -1] - side @ beta), 1e-300)
 
     @property
     def freedom(self) -> int:
-        """The number of answers, less that of fixed effects under REML."""
-        return self.model.design.n - (len(self.columns) if self.reml else 0)
+        """The number of answers, less that of fixed effects."""
+        return self.model.design.n - len(self.columns)
 
     @cached_property
     def deviance(self) -> float:
-        """Minus twice the (restricted) log-likelihood, as lme4 defines it."""
+        """Minus twice the restricted log-likelihood, as lme4 defines it."""
         _, _, log_determinant, squares = self._solved
         return float(log_determinant + self.freedom * (1 + np.log(2 * np.pi * squares / self.freedom)))
 
@@ -312,12 +310,12 @@ class GaussianFit:
 
     @property
     def log_likelihood(self) -> float:
-        """The (restricted) log-likelihood."""
+        """The restricted log-likelihood."""
         return -self.deviance / 2
 
     def _at(self, theta: Floats) -> GaussianFit:
         """The same model at other relative standard deviations."""
-        return GaussianFit(self.model, theta, self.columns, self.reml)
+        return GaussianFit(self.model, theta, self.columns)
 
     @property
     def _free(self) -> list[int]:

@@ -26,7 +26,7 @@ from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import ALONE, By, Floats, Judgments, by_columns
-from vantage.measures.sources import CountedGroup, counted_groups
+from vantage.measures.tables import CountedGroup, counted_groups
 from vantage.measures.variance.one_rater import one_way_reliability, stepped_up
 from vantage.measures.variance.variances import (
     Factor,

@@ -13,7 +13,7 @@ from vantage.measures.kernel import Statistic
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import OPTED_OUT, By, Judgments, recoded
-from vantage.measures.sources import counted_groups
+from vantage.measures.tables import counted_groups
 
 REPLY: Final = ("item", "rater", "condition", "sample")
 REFUSED: Final = Statistic(

@@ -44,8 +44,8 @@ from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items, without_raters
 from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, judgments_frame, recoded
 from vantage.measures.resampling import Resampling, UnitValues, mean_with_interval
-from vantage.measures.sources import CountedGroup, counted_groups, source_for
 from vantage.measures.statistic import contribution
+from vantage.measures.tables import CountedGroup, counted_groups, source_for
 from vantage.scales import Scale
 
 Per: TypeAlias = Literal["mean", "item"]

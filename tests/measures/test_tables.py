@@ -15,8 +15,8 @@ from vantage.errors import InputError
 from vantage.measures.agreement.alpha import Difference, alpha, coefficient
 from vantage.measures.counts import FEW, Counts
 from vantage.measures.ratings import Judgments
-from vantage.measures.sources import CountedGroup, source_groups, source_of
-from vantage.measures.tables import Encoded, Streamed
+from vantage.measures.streamed import Streamed
+from vantage.measures.tables import NO_COUNTS, CountedGroup, Encoded, source_groups, source_of
 from vantage.scales import Level
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["x", "y"]), st.integers(0, 3) | st.none()), max_size=25)
@@ -24,7 +24,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["x", "y"]), st.int
 
 def counted(data: Judgments, by: str | tuple[str, ...] = (), *, paired: bool = False) -> list[CountedGroup[Counts]]:
     source = source_of(data, by)
-    return list(source_groups(source, source.counts(), paired=paired))
+    return list(source_groups(source, source.counts(), NO_COUNTS, paired=paired))
 
 
 def frame_of(rows: list[tuple[int, str, int | None]]) -> pl.DataFrame:
@@ -116,8 +116,8 @@ def test_a_long_table_is_read_in_passes(monkeypatch: pytest.MonkeyPatch, points:
         }
     )
     in_one = alpha(frame, by="side", level=level, ci="none")
-    monkeypatch.setattr("vantage.measures.tables.AT_ONCE", 90)
-    monkeypatch.setattr("vantage.measures.sources.AT_HAND", 90)
+    monkeypatch.setattr("vantage.measures.streamed.AT_ONCE", 90)
+    monkeypatch.setattr("vantage.measures.tables.AT_HAND", 90)
     source = source_of(frame)
     assert isinstance(source, Streamed)
     assert source.passes == 5
@@ -166,7 +166,7 @@ def test_both_ways_lead_to_the_same(rows: list[tuple[Any, ...]], by: tuple[str, 
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vantage.measures.tables.FEW", few)
-        patch.setattr("vantage.measures.tables.FEW", few)
+        patch.setattr("vantage.measures.streamed.FEW", few)
         held, streamed = source_of(frame, by), source_of(frame.lazy(), by)
         assert isinstance(held, Encoded)
         assert isinstance(streamed, Streamed)
@@ -178,7 +178,7 @@ def test_both_ways_lead_to_the_same(rows: list[tuple[Any, ...]], by: tuple[str, 
             assert counts.values.tolist() == other[key].values.tolist()
             assert _in_order(counts) == _in_order(other[key])
         for paired in (False, True):
-            found = [list(source_groups(s, s.counts(), paired=paired)) for s in (held, streamed)]
+            found = [list(source_groups(s, s.counts(), NO_COUNTS, paired=paired)) for s in (held, streamed)]
             # Rows that are not held tell repeats by their sample only, and there is none here.
             assert [{**group.row, "note": None} for group in found[0]] == [group.row for group in found[1]]
         for ordinal, kinds in product([False, True], repeat=2):
@@ -211,7 +211,7 @@ def test_groups_without_answers_are_kept() -> None:
     assert (second.counts.units, second.left_out) == (0, {"missing": 1})
     for empty in (pl.DataFrame, pl.LazyFrame):
         source = source_of(empty({"item": [], "rater": [], "value": []}))
-        assert [group.counts.units for group in source_groups(source, source.counts(), paired=True)] == [0]
+        assert [group.counts.units for group in source_groups(source, source.counts(), NO_COUNTS, paired=True)] == [0]
 
 
 def test_values_must_be_finite() -> None:
