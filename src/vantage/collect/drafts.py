@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import Connection, String, bindparam, cast, delete, literal, select
 
-from vantage.collect.tables import drafts, pages
+from vantage.collect.tables import drafts, pages, submissions
 
 Fields = Mapping[str, Sequence[str]]
 LARGEST: Final = 400_000
@@ -28,13 +29,37 @@ OF_PAGE: Final = (
 )
 
 
-def store(connection: Connection, participant: int, place: str, fields: Fields) -> None:
-    """Replaces the draft of a place; one that is too large is not kept."""
-    content = json.dumps(fields, ensure_ascii=False)
-    drop(connection, participant, place)
-    if len(content) <= LARGEST:
-        row = {"participant": participant, "place": place, "fields": content, "at": time.time()}
-        connection.execute(drafts.insert(), row)
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is to be kept of a form; without fields, nothing."""
+
+    participant: int
+    place: str
+    fields: Fields
+    token: str = ""
+    """The token of the form: once it was sent, its draft comes too late."""
+    page: int = 0
+
+
+def store(connection: Connection, every: Sequence[Draft]) -> None:
+    """Replaces the drafts of places; one that is too large is not kept."""
+    forms = [draft for draft in every if draft.token]
+    known = select(submissions.c.token).where(
+        submissions.c.page.in_([draft.page for draft in forms]),
+        submissions.c.token.in_([draft.token for draft in forms]),
+    )
+    sent = set(connection.execute(known).scalars()) if forms else ()
+    kept = [draft for draft in every if draft.fields and draft.token not in sent]
+    contents = [(draft, json.dumps(draft.fields, ensure_ascii=False)) for draft in kept]
+    if contents:
+        drop_places(connection, [(draft.participant, draft.place) for draft, _ in contents])
+    rows = [
+        {"participant": draft.participant, "place": draft.place, "fields": content, "at": time.time()}
+        for draft, content in contents
+        if len(content) <= LARGEST
+    ]
+    if rows:
+        connection.execute(drafts.insert(), rows)
 
 
 def read(connection: Connection, participant: int, place: str) -> dict[str, list[str]]:
@@ -49,12 +74,14 @@ def decoded(content: str | None) -> dict[str, list[str]]:
     return fields
 
 
-def drop(connection: Connection, participant: int, place: str | None = None) -> None:
-    """Deletes the draft of a place, or all drafts of a participant."""
-    if place is None:
-        connection.execute(delete(drafts).where(drafts.c.participant == participant))
-    else:
-        connection.execute(_DROP, {"who": participant, "where": place})
+def drop(connection: Connection, participant: int) -> None:
+    """Deletes all drafts of a participant."""
+    connection.execute(delete(drafts).where(drafts.c.participant == participant))
+
+
+def drop_places(connection: Connection, places: Sequence[tuple[int, str]]) -> None:
+    """Deletes drafts by participant and place."""
+    connection.execute(_DROP, [{"who": participant, "where": place} for participant, place in places])
 
 
 def item_place(page: int) -> str:

@@ -1,4 +1,4 @@
-"""Pages of a batch: reading one for display, and storing its answers. Statements are compiled once and reused."""
+"""Pages of a batch: reading one for display, and storing answers. Statements are compiled once and reused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -51,7 +51,11 @@ _OWN = (
         *(participants.c.pages, participants.c.answered, participants.c.deadline),
     )
     .join(participants, participants.c.number == pages.c.participant)
-    .where(pages.c.id == bindparam("page"), participants.c.number == bindparam("number"))
+    .where(
+        pages.c.id.in_(bindparam("pages", expanding=True)),
+        participants.c.number.in_(bindparam("numbers", expanding=True)),
+    )
+    .order_by(participants.c.number)  # the order in which they are locked
     .with_for_update()
 )
 _TOKEN = select(submissions.c.revision).where(
@@ -59,7 +63,7 @@ _TOKEN = select(submissions.c.revision).where(
 )
 _INSERT = insert(submissions)
 _ANSWERED = (
-    update(pages).where(pages.c.id == bindparam("page")).values(state="answered", revision=bindparam("new_revision"))
+    update(pages).where(pages.c.id == bindparam("of")).values(state="answered", revision=bindparam("new_revision"))
 )
 _LEASE = (
     update(participants)
@@ -91,6 +95,8 @@ class Submission:
     answers: str
     seconds: float | None
     evidence: str | None = None
+    limit: float | None = None
+    """The time limit of the page in seconds."""
 
 
 def page_of(token: str) -> tuple[int, int]:
@@ -147,19 +153,35 @@ def show(connection: Connection, page: int) -> None:
     connection.execute(update(pages).where(pages.c.id == page, pages.c.shown_at.is_(None)).values(shown_at=time.time()))
 
 
-def already_saved(connection: Connection, token: str) -> bool:
-    """Whether answers with this token are stored."""
-    return connection.execute(_TOKEN, {"page": page_of(token)[0], "token": token}).first() is not None
+def save(connection: Connection, every: Sequence[Submission], lease: float) -> list[Submitted | Refused]:
+    """Stores submissions of different participants, with one statement of each kind for all of them.
 
-
-def save(connection: Connection, new: Submission, lease: float, limit: float | None = None) -> Submitted:
-    """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once.
-
-    `limit` is the time limit of the page in seconds.
+    A repeated one is stored once. Reservations are extended to `lease` seconds from now.
     """
-    page = connection.execute(_OWN, {"page": new.page, "number": new.participant}).one_or_none()
-    if page is None or page.question_set != new.group:
-        raise Refused(sentence("There is no such page."), "unknown")
+    wanted = {"pages": [new.page for new in every], "numbers": [new.participant for new in every]}
+    own = {page.id: page for page in connection.execute(_OWN, wanted)}
+    results: list[Submitted | Refused] = []
+    stored: list[tuple[Row[Any], Submission]] = []
+    for new in every:
+        page = own.get(new.page)
+        if page is None or page.number != new.participant or page.question_set != new.group:
+            results.append(Refused(sentence("There is no such page."), "unknown"))
+            continue
+        try:
+            done = _accepted(connection, page, new)
+        except Refused as refused:
+            results.append(refused)
+            continue
+        results.append(done)
+        if not (done.repeated or done.late):
+            stored.append((page, new))
+    if stored:
+        _store(connection, stored, time.time(), lease)
+    return results
+
+
+def _accepted(connection: Connection, page: Row[Any], new: Submission) -> Submitted:
+    """What a submission leads to; `Refused` where it cannot be stored."""
     if page.revision:
         again = connection.execute(_TOKEN, {"page": page.id, "token": new.token}).scalar_one_or_none()
         last = connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one()
@@ -167,28 +189,44 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
             return Submitted(page.position, page.revision, repeated=True)
     if page.stage != "working" or not page.present or page.verdict == "excluded":
         raise Refused(sentence("Your answers are final and can no longer be changed."), "conflict")
-    lapsed, started = page.state == "lapsed", time.time()
-    if page.deadline and started > page.deadline + GRACE:
+    lapsed, now = page.state == "lapsed", time.time()
+    if page.deadline and now > page.deadline + GRACE:
         raise Refused(OVER, "conflict")
     if lapsed and not (
         page.position > 0 and (page.occasion or assignment.reclaim(connection, page.id, page.arm, page.row))
     ):
         raise Refused(GONE, "conflict", sentence("Somebody else has this text now"))
-    if limit and page.state == "open" and page.shown_at and started > page.shown_at + limit + GRACE:
+    if new.limit and page.state == "open" and page.shown_at and now > page.shown_at + new.limit + GRACE:
         return Submitted(page.position, page.revision, late=True)
     if not lapsed and (page.position != new.position or new.position > page.answered + 1):
         raise Refused(sentence("This page has moved. Please open it again."), "conflict")
-    now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
-    stored = {"page": page.id, "revision": revision, "token": new.token, "answers": new.answers}
-    connection.execute(_INSERT, {**stored, "seconds": new.seconds, "at": now})
-    if new.evidence is not None:
-        connection.execute(evidence.insert(), {"page": page.id, "revision": revision, "counts": new.evidence})
-    connection.execute(_ANSWERED, {"page": page.id, "new_revision": revision})
-    drafts.drop(connection, page.number, drafts.item_place(page.id))
     if page.lease is None:
-        return Submitted(page.position, revision, expired=True)
-    connection.execute(_LEASE, {"own": page.number, "until": now + lease, "more": more})
-    return Submitted(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
+        return Submitted(page.position, page.revision + 1, expired=True)
+    step = Step.in_batch(page.pages, page.answered + _more(page))
+    return Submitted(page.position, page.revision + 1, step=step)
+
+
+def _more(page: Row[Any]) -> int:
+    """By how many the answered pages grow when a page is answered."""
+    return int(page.state != "answered")
+
+
+def _store(connection: Connection, stored: Sequence[tuple[Row[Any], Submission]], now: float, lease: float) -> None:
+    rows, counts = [], []
+    for page, new in stored:
+        place = {"page": page.id, "revision": page.revision + 1}
+        rows.append({**place, "token": new.token, "answers": new.answers, "seconds": new.seconds, "at": now})
+        if new.evidence is not None:
+            counts.append({**place, "counts": new.evidence})
+    connection.execute(_INSERT, rows)
+    if counts:
+        connection.execute(evidence.insert(), counts)
+    connection.execute(_ANSWERED, [{"of": page.id, "new_revision": page.revision + 1} for page, _ in stored])
+    drafts.drop_places(connection, [(page.number, drafts.item_place(page.id)) for page, _ in stored])
+    held = [page for page, _ in stored if page.lease is not None]
+    if held:
+        until = now + lease
+        connection.execute(_LEASE, [{"own": page.number, "until": until, "more": _more(page)} for page in held])
 
 
 def _with_instruction(block: Block, record: Mapping[str, Any], instruction: str) -> dict[str, Any]:

@@ -50,9 +50,10 @@ class Site:
         self.private = service.database.private
         self.throttle = Throttle(self.private)
         # Rendering a page is bound by the processor, so more threads would only compete. Saving waits for the disk, and
-        # requests that wait together share one commit. The researcher's measures may take a second and get their own
-        # threads, so that participants never wait for them.
-        self.reading, self.saving, self.measuring = CapacityLimiter(4), CapacityLimiter(48), CapacityLimiter(2)
+        # requests that wait together share one commit. Entering and going on to the next phase wait for others who are
+        # given work, and the researcher's measures may take a second: people who answer never wait for their threads.
+        self.reading, self.saving = CapacityLimiter(4), CapacityLimiter(48)
+        self.moving, self.measuring = CapacityLimiter(24), CapacityLimiter(2)
         # Rating pages come from a local file, and showing one changes nothing unless it starts a clock.
         self.reads_at_once = service.database.sql.sqlite and not any(b.page_seconds for b in self.study.blocks)
         self.researcher_paths = (f"{self.prefix}/admin", f"{self.prefix}/api/")
