@@ -80,7 +80,7 @@ def test_a_draft_is_kept_up_to_its_largest_size(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(drafts, "drop_places", lambda *_: None)
     connection: Any = SimpleNamespace(execute=lambda _, row: kept.append(row))
     frame = len('{"a": [""]}')
-    drafts.store(connection, [drafts.Draft(1, "item/1", {"a": ["x" * (drafts.LARGEST - frame + beyond)]})])
+    drafts.store(connection, 1, "item/1", {"a": ["x" * (drafts.LARGEST - frame + beyond)]})
     assert len(kept) == 1 - beyond
 
 

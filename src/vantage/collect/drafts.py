@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import Connection, String, bindparam, cast, delete, literal, select
 
-from vantage.collect.tables import drafts, pages, submissions
+from vantage.collect.tables import drafts, pages
 
 Fields = Mapping[str, Sequence[str]]
 LARGEST: Final = 400_000
@@ -29,37 +28,13 @@ OF_PAGE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """What is to be kept of a form; without fields, nothing."""
-
-    participant: int
-    place: str
-    fields: Fields
-    token: str = ""
-    """The token of the form: once it was sent, its draft comes too late."""
-    page: int = 0
-
-
-def store(connection: Connection, every: Sequence[Draft]) -> None:
-    """Replaces the drafts of places; one that is too large is not kept."""
-    forms = [draft for draft in every if draft.token]
-    known = select(submissions.c.token).where(
-        submissions.c.page.in_([draft.page for draft in forms]),
-        submissions.c.token.in_([draft.token for draft in forms]),
-    )
-    sent = set(connection.execute(known).scalars()) if forms else ()
-    kept = [draft for draft in every if draft.fields and draft.token not in sent]
-    contents = [(draft, json.dumps(draft.fields, ensure_ascii=False)) for draft in kept]
-    if contents:
-        drop_places(connection, [(draft.participant, draft.place) for draft, _ in contents])
-    rows = [
-        {"participant": draft.participant, "place": draft.place, "fields": content, "at": time.time()}
-        for draft, content in contents
-        if len(content) <= LARGEST
-    ]
-    if rows:
-        connection.execute(drafts.insert(), rows)
+def store(connection: Connection, participant: int, place: str, fields: Fields) -> None:
+    """Replaces the draft of a place; one that is too large is not kept."""
+    content = json.dumps(fields, ensure_ascii=False)
+    drop_places(connection, [(participant, place)])
+    if len(content) <= LARGEST:
+        row = {"participant": participant, "place": place, "fields": content, "at": time.time()}
+        connection.execute(drafts.insert(), row)
 
 
 def read(connection: Connection, participant: int, place: str) -> dict[str, list[str]]:

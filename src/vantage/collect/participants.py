@@ -21,7 +21,7 @@ from vantage.collect.phases import Guidelines, Phase, Questionnaire, TaskPhase, 
 from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, place_of
 from vantage.collect.private import code_of
 from vantage.collect.quality import apply_rules
-from vantage.collect.submissions import OPENED, Submission, item_page, page_of, save, show
+from vantage.collect.submissions import OPENED, Submission, already_saved, item_page, page_of, save, show
 from vantage.collect.tables import change, items, participants, record, store_wording
 from vantage.collect.views import (
     CompletionPath,
@@ -393,24 +393,19 @@ class ParticipantService(ParticipantPlaces):
         is extended. A draft that arrives after the form with its `token` was sent is not kept. Returns 0 where the
         reservation has expired, and null where nothing is reserved.
         """
-        draft = drafts.Draft(participant.number, place, fields, token, page_of(token)[0] if token else 0)
-        return self.database.share(self._keep, draft, participant.number)
 
-    def _keep(self, connection: Connection, every: Sequence[drafts.Draft]) -> list[float | None]:
-        working = select(participants.c.number, participants.c.lease).where(
-            participants.c.number.in_([draft.participant for draft in every]),
-            participants.c.stage.in_(IN_PROGRESS),
-            participants.c.verdict != "excluded",
-        )
-        locked = connection.execute(working.order_by(participants.c.number).with_for_update())
-        lease, held = self._batches.lease, {one.number: one.lease for one in locked}
-        drafts.store(connection, [draft for draft in every if draft.participant in held])
-        extended = [number for number, until in held.items() if until is not None]
-        connection.execute(
-            participants.update().where(participants.c.number.in_(extended)).values(lease=time.time() + lease)
-        )
-        left = {number: 0.0 if until is None else lease for number, until in held.items()}
-        return [left.get(draft.participant) for draft in every]
+        def job(connection: Connection) -> float | None:
+            person = self._row(connection, participant.number, lock=True)
+            if person.stage not in IN_PROGRESS or person.verdict == "excluded":
+                return None
+            if fields and not (token and already_saved(connection, token)):
+                drafts.store(connection, person.number, place, fields)
+            if person.lease is None:
+                return 0.0
+            change(connection, person.number, lease=time.time() + self._batches.lease)
+            return self._batches.lease
+
+        return self.database.write(job)
 
     def draft(self, participant: Participant, place: str) -> dict[str, list[str]]:
         """The draft of a place; empty where there is none."""

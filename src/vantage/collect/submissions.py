@@ -61,14 +61,14 @@ _OWN = (
 _TOKEN = select(submissions.c.revision).where(
     submissions.c.page == bindparam("page"), submissions.c.token == bindparam("token")
 )
-_INSERT = insert(submissions)
+_INSERT, _COUNTS = insert(submissions), insert(evidence)
 _ANSWERED = (
     update(pages).where(pages.c.id == bindparam("of")).values(state="answered", revision=bindparam("new_revision"))
 )
 _LEASE = (
     update(participants)
     .where(participants.c.number == bindparam("own"))
-    .values(lease=bindparam("until"), answered=participants.c.answered + bindparam("more"))
+    .values(lease=bindparam("until"), answered=bindparam("count"))
 )
 
 _TOKEN_PARTS: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,9})\.[A-Za-z0-9_-]{1,60}")
@@ -153,6 +153,11 @@ def show(connection: Connection, page: int) -> None:
     connection.execute(update(pages).where(pages.c.id == page, pages.c.shown_at.is_(None)).values(shown_at=time.time()))
 
 
+def already_saved(connection: Connection, token: str) -> bool:
+    """Whether answers with this token are stored."""
+    return connection.execute(_TOKEN, {"page": page_of(token)[0], "token": token}).first() is not None
+
+
 def save(connection: Connection, every: Sequence[Submission], lease: float) -> list[Submitted | Refused]:
     """Stores submissions of different participants, with one statement of each kind for all of them.
 
@@ -160,28 +165,38 @@ def save(connection: Connection, every: Sequence[Submission], lease: float) -> l
     """
     wanted = {"pages": [new.page for new in every], "numbers": [new.participant for new in every]}
     own = {page.id: page for page in connection.execute(_OWN, wanted)}
-    results: list[Submitted | Refused] = []
-    stored: list[tuple[Row[Any], Submission]] = []
+    now, results = time.time(), list[Submitted | Refused]()
+    rows, counts, answered, held = (list[dict[str, Any]]() for _ in range(4))
+    drafted: list[tuple[int, str]] = []
     for new in every:
         page = own.get(new.page)
-        if page is None or page.number != new.participant or page.question_set != new.group:
-            results.append(Refused(sentence("There is no such page."), "unknown"))
-            continue
         try:
             done = _accepted(connection, page, new)
         except Refused as refused:
             results.append(refused)
             continue
         results.append(done)
-        if not (done.repeated or done.late):
-            stored.append((page, new))
-    if stored:
-        _store(connection, stored, time.time(), lease)
+        if done.repeated or done.late:
+            continue
+        place = {"page": new.page, "revision": done.revision}
+        rows.append({**place, "token": new.token, "answers": new.answers, "seconds": new.seconds, "at": now})
+        counts += [{**place, "counts": new.evidence}] if new.evidence is not None else []
+        answered.append({"of": new.page, "new_revision": done.revision})
+        drafted.append((new.participant, drafts.item_place(new.page)))
+        if not done.expired:
+            held.append({"own": new.participant, "until": now + lease, "count": done.step.answered})
+    for statement, parameters in ((_INSERT, rows), (_COUNTS, counts), (_ANSWERED, answered), (_LEASE, held)):
+        if parameters:
+            connection.execute(statement, parameters)
+    if drafted:
+        drafts.drop_places(connection, drafted)
     return results
 
 
-def _accepted(connection: Connection, page: Row[Any], new: Submission) -> Submitted:
+def _accepted(connection: Connection, page: Row[Any] | None, new: Submission) -> Submitted:
     """What a submission leads to; `Refused` where it cannot be stored."""
+    if page is None or page.number != new.participant or page.question_set != new.group:
+        raise Refused(sentence("There is no such page."), "unknown")
     if page.revision:
         again = connection.execute(_TOKEN, {"page": page.id, "token": new.token}).scalar_one_or_none()
         last = connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one()
@@ -202,31 +217,8 @@ def _accepted(connection: Connection, page: Row[Any], new: Submission) -> Submit
         raise Refused(sentence("This page has moved. Please open it again."), "conflict")
     if page.lease is None:
         return Submitted(page.position, page.revision + 1, expired=True)
-    step = Step.in_batch(page.pages, page.answered + _more(page))
+    step = Step.in_batch(page.pages, page.answered + (page.state != "answered"))
     return Submitted(page.position, page.revision + 1, step=step)
-
-
-def _more(page: Row[Any]) -> int:
-    """By how many the answered pages grow when a page is answered."""
-    return int(page.state != "answered")
-
-
-def _store(connection: Connection, stored: Sequence[tuple[Row[Any], Submission]], now: float, lease: float) -> None:
-    rows, counts = [], []
-    for page, new in stored:
-        place = {"page": page.id, "revision": page.revision + 1}
-        rows.append({**place, "token": new.token, "answers": new.answers, "seconds": new.seconds, "at": now})
-        if new.evidence is not None:
-            counts.append({**place, "counts": new.evidence})
-    connection.execute(_INSERT, rows)
-    if counts:
-        connection.execute(evidence.insert(), counts)
-    connection.execute(_ANSWERED, [{"of": page.id, "new_revision": page.revision + 1} for page, _ in stored])
-    drafts.drop_places(connection, [(page.number, drafts.item_place(page.id)) for page, _ in stored])
-    held = [page for page, _ in stored if page.lease is not None]
-    if held:
-        until = now + lease
-        connection.execute(_LEASE, [{"own": page.number, "until": until, "more": _more(page)} for page in held])
 
 
 def _with_instruction(block: Block, record: Mapping[str, Any], instruction: str) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _pages(site: Site, addresses: Mapping[str, Mapping[str, Handler]], *, json: 
     """One route per address, so that a wrong method is not reported as a wrong address."""
     routes: list[BaseRoute] = []
     for path, by_method in addresses.items():
-        rating = any(handler.__module__ == rating_pages.__name__ for handler in by_method.values())
+        rating = by_method.get("POST") is rating_pages.submit
         routes.append(Route(path, endpoint(site, by_method, json=json, rating=rating), methods=list(by_method)))
     return routes
 
