@@ -15,9 +15,8 @@ from sqlalchemy.exc import IntegrityError
 from vantage.collect import assignment, drafts, entry
 from vantage.collect.answers import checked
 from vantage.collect.database import StudyDatabase
-from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import sentence
-from vantage.collect.phases import Guidelines, Phase, Questionnaire, TaskPhase, TrainingPhase
+from vantage.collect.phases import Guidelines, Phase, Place, TaskPhase, TrainingPhase
 from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, place_of
 from vantage.collect.private import code_of
 from vantage.collect.quality import apply_rules
@@ -168,15 +167,10 @@ class ParticipantService(ParticipantPlaces):
             self.database.complete_deletions(PATIENCE)
         return step
 
-    def asked(self, participant: Participant) -> tuple[TraitPart, ...]:
-        """The questions about the participant that are asked now, at `screener` and `traits`."""
+    def phase(self, participant: Participant) -> tuple[Phase, Place]:
+        """The participant's phase, and what it knows of them."""
         person = self.database.read(lambda c: self._row(c, participant.number))
-        phase = self._phase(person)
-        return phase.asked(place_of(person).traits) if isinstance(phase, Questionnaire) else ()
-
-    def phase(self, participant: Participant) -> Phase:
-        """The participant's phase."""
-        return self._phase(self.database.read(lambda c: self._row(c, participant.number)))
+        return self._phase(person), place_of(person)
 
     def guide(self, participant: Participant) -> Guidelines | None:
         """The guidelines that a participant may read now: those of their phase or block, else the last they read."""
@@ -220,11 +214,6 @@ class ParticipantService(ParticipantPlaces):
         answer. Raises `InvalidAnswers` with a sentence per question. The screener's rules and the quotas apply.
         """
         return self._answer(participant, ("traits", "screener"), answers)[0]
-
-    def admits(self, participant: Participant, answers: Mapping[str, str | Sequence[str]]) -> bool:
-        """Whether answers about the participant would let them go on past a screener; nothing is stored."""
-        person = self.database.read(lambda c: self._row(c, participant.number))
-        return self._phase(person).accept(place_of(person), answers).move != "out"
 
     def confirm(self, participant: Participant) -> Step:
         """The participant goes on from a page that is only read: guidelines, feedback or debriefing."""

@@ -111,19 +111,16 @@ class SqlDatabase:
 
         The function may be run again from the start, so it must change nothing but the database.
         """
-        return self._run(-1, _each, job, object())
+        return self.share(_each, job, object())
 
     def share(self, change: Shared[A, T], given: A, of: Hashable) -> T:
         """Like `write`, with one call of the function for all the requests that wait for it.
 
         Requests `of` the same participant come one after the other, in calls of their own.
         """
-        return self._run(0, change, given, of)
-
-    def _run(self, writer: int, change: Shared[A, T], given: A, of: Hashable) -> T:
         if not self._writers:
             raise RuntimeError("the database is read-only" if self.read_only else "the database is not open")
-        result: T = self._writers[writer].run(_Asked(change, given, of))
+        result: T = self._writers[-1 if change is _each else 0].run(_Asked(change, given, of))
         return result
 
     def execute(self, *statements: Executable) -> None:
@@ -221,18 +218,16 @@ class _Writer:
 
     def _work(self) -> None:
         with contextlib.ExitStack() as opened:
-            lock = None
+            lock, ended = None, False
             if self._lock is not None:
                 lock = opened.enter_context(os.fdopen(os.open(self._lock, os.O_CREAT | os.O_RDWR, 0o600)))
-            while (first := self._waiting.get()) is not None:
-                every = [first]
-                while len(every) < TOGETHER and not self._waiting.empty():
-                    # This thread alone takes from the queue, so what it holds stays there.
-                    if (following := self._waiting.get()) is None:
-                        _together(self._engine, every, lock)
-                        return
-                    every.append(following)
-                _together(self._engine, every, lock)
+            while not ended:
+                waiting = [self._waiting.get()]
+                # This thread alone takes from the queue, so what it holds stays there.
+                while len(waiting) < TOGETHER and not self._waiting.empty():
+                    waiting.append(self._waiting.get())
+                ended = None in waiting
+                _together(self._engine, [one for one in waiting if one is not None], lock)
 
 
 @contextlib.contextmanager
@@ -342,19 +337,10 @@ def _pooled(engine: Engine) -> tuple[Engine, Engine]:
         limits = "SELECT setting::int FROM pg_settings WHERE name = '{}'"
         names = ("max_connections", "superuser_reserved_connections", "reserved_connections")
         most, *reserved = (connection.exec_driver_sql(limits.format(name)).scalar() or 0 for name in names)
-    share = connections(most - sum(reserved), int(os.environ.get(WORKERS, "1")))
+    share = max(1, min(MOST, (most - sum(reserved) - SPARE) // int(os.environ.get(WORKERS, "1"))))
     pooled = create_engine(engine.url, pool_size=share, max_overflow=0, pool_timeout=WAIT)
     event.listen(pooled, "do_connect", _patient_connect)
     return pooled, pooled.execution_options(isolation_level="AUTOCOMMIT")
-
-
-def connections(available: int, workers: int) -> int:
-    """The connections that each of several workers may hold, so that all of them together leave a few.
-
-    >>> connections(97, 1), connections(97, 4), connections(10, 64)
-    (56, 23, 1)
-    """
-    return max(1, min(MOST, (available - SPARE) // workers))
 
 
 def _patient_connect(dialect: Any, _: Any, args: Any, options: Any) -> Any:

@@ -169,9 +169,8 @@ def save(connection: Connection, every: Sequence[Submission], lease: float) -> l
     rows, counts, answered, held = (list[dict[str, Any]]() for _ in range(4))
     drafted: list[tuple[int, str]] = []
     for new in every:
-        page = own.get(new.page)
         try:
-            done = _accepted(connection, page, new)
+            done = _accepted(connection, own.get(new.page), new)
         except Refused as refused:
             results.append(refused)
             continue

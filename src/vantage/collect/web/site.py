@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vantage.collect.answers import LONGEST
-from vantage.collect.languages import ENGLISH, Language, language, reading_direction
+from vantage.collect.languages import ENGLISH, Language, direction, language, reading_direction
 from vantage.collect.phases import Guidelines
 from vantage.collect.web.forms import QuestionCache, layout, signed
 from vantage.collect.web.item_view import panels, prose
@@ -197,7 +197,7 @@ def templates(language: Language = ENGLISH) -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_gettext_translations(language.catalogue, newstyle=True)  # type: ignore[attr-defined]
-    environment.globals |= {"lang": language.code, "dir": language.direction}
+    environment.globals |= {"lang": language.code, "dir": direction(language.code)}
     environment.filters |= {
         "prose": prose,
         "utc": lambda seconds: datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M"),
