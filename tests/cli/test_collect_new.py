@@ -43,6 +43,21 @@ def test_a_table_of_texts_becomes_a_study(capsys: pytest.CaptureFixture[str], mo
     assert "the folder exists already; choose another one with --to" in done.err
 
 
+def test_columns_in_another_language_are_known_by_what_they_hold(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = SimpleNamespace(summary=pl.DataFrame())
+    monkeypatch.setattr("vantage.recruit.rehearsal.rehearse.rehearse", lambda study, people: summary)
+    rows = [f"B-{n};Das ist der Beitrag Nummer {n}.;Forum;0{n}.03.2024" for n in range(1, 7)]
+    Path("texte.csv").write_text("\n".join(["lfd_nr;Beitrag;Quelle;Datum", *rows]), "utf-8-sig")
+    done = run(capsys, monkeypatch, "collect", "new", "texte.csv", "--ask", "Ironisch?", "--answers", "nein, ja")
+    assert done.code == 0, done.err
+    assert "The text was read from the column 'Beitrag'. The item was read from the column 'lfd_nr'." in done.out
+    corpus = Corpus.read("texte")
+    assert corpus.items.columns == ["item", "text", "Quelle", "Datum"]
+    assert corpus.items["item"].to_list() == [f"B-{n}" for n in range(1, 7)]
+
+
 def test_with_a_bundled_instrument(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     summary = SimpleNamespace(summary=pl.DataFrame())
     monkeypatch.setattr("vantage.recruit.rehearsal.rehearse.rehearse", lambda study, people: summary)

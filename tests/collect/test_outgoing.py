@@ -18,7 +18,7 @@ from tests.recruit.fake import serving
 from vantage.collect import outgoing
 from vantage.collect.outgoing import secret_of, send, signature
 from vantage.errors import Problems
-from vantage.recruit.rehearsal.rehearse import SimulatedTime
+from vantage.recruit.rehearsal.rehearse import clock_from
 
 
 class Receiver:
@@ -43,7 +43,7 @@ class Receiver:
 def test_events_are_sent_once_signed_and_repeated_until_taken(
     open_service: OpenService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    receiver, clock = Receiver(), SimulatedTime(time.time())
+    receiver, clock = Receiver(), clock_from(time.time())
     monkeypatch.setattr(outgoing, "time", clock)
     with serving(receiver.app()) as address:
         service = open_service(study(tmp_path, raters=8, webhooks=[{"url": address, "events": ["finished"]}]))

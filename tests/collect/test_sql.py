@@ -3,6 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,6 +52,66 @@ def test_a_change_that_fails_leaves_nothing_and_harms_no_other(database: str) ->
     store.write(lambda c: write_setting(c, "whole", "1"))
     assert store.read(lambda c: (read_setting(c, "half"), read_setting(c, "whole"))) == (None, "1")
     store.close()
+
+
+def test_changes_that_wait_together_are_one_call_with_a_result_for_each(database: str) -> None:
+    store, calls, begun = started(database), list[list[str]](), threading.Event()
+
+    def held(connection: Connection, given: Sequence[str]) -> list[str]:
+        begun.set()
+        release.wait(10)
+        return [*given]
+
+    def keep(connection: Connection, given: Sequence[str]) -> list[str | Exception]:
+        calls.append(list(given))
+        for key in given:
+            if key != "none":
+                write_setting(connection, key, "1")
+        return [ValueError("refused") if key == "none" else f"kept {key}" for key in given]
+
+    release = threading.Event()
+    with ThreadPoolExecutor(8) as pool:
+        first = pool.submit(store.share, held, "first", 0)
+        begun.wait(10)
+        asked = {key: pool.submit(store.share, keep, key, who) for key, who in (("a", 1), ("none", 2), ("b", 3))}
+        while store._writers[0]._waiting.qsize() < 3:
+            time.sleep(0.001)
+        again = pool.submit(store.share, keep, "c", 1)
+        while store._writers[0]._waiting.qsize() < 4:
+            time.sleep(0.001)
+        release.set()
+        assert first.result() == "first"
+        assert [asked["a"].result(), asked["b"].result(), again.result()] == ["kept a", "kept b", "kept c"]
+        with pytest.raises(ValueError, match="refused"):
+            asked["none"].result()
+    found = store.read(lambda c: [read_setting(c, key) for key in ("a", "b", "c", "none")])
+    store.close()
+    assert (sorted(calls[0]), calls[1:]) == (["a", "b", "none"], [["c"]])
+    assert found == ["1", "1", "1", None]
+
+
+def test_a_change_that_fails_for_one_is_made_for_the_others(database: str) -> None:
+    store, release, begun = started(database), threading.Event(), threading.Event()
+
+    def keep(connection: Connection, given: Sequence[str]) -> list[str]:
+        begun.set()
+        release.wait(10)
+        for key in given:
+            write_setting(connection, key, "1")
+            if key == "bad":
+                raise RuntimeError("no")
+        return [*given]
+
+    with ThreadPoolExecutor(8) as pool:
+        waiting = {key: pool.submit(store.share, keep, key, key) for key in ("a", "bad", "b")}
+        begun.wait(10)
+        release.set()
+        assert [waiting[key].result() for key in ("a", "b")] == ["a", "b"]
+        with pytest.raises(RuntimeError, match="no"):
+            waiting["bad"].result()
+    found = store.read(lambda c: [read_setting(c, key) for key in ("a", "b", "bad")])
+    store.close()
+    assert found == ["1", "1", None]
 
 
 def test_connections_that_the_server_closed_are_replaced_without_a_word(postgres: str) -> None:

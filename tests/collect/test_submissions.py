@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -13,10 +14,12 @@ from sqlalchemy import select
 from tests.collect.conftest import OpenService
 from tests.collect.people import begun, careless, honest, study, walked, work
 from vantage import Corpus, Instrument
+from vantage.collect import drafts
 from vantage.collect.answers import checked, cleaned, read
 from vantage.collect.study import AnnotationStudy
+from vantage.collect.submissions import Submission, page_of, save
 from vantage.collect.tables import pages, submissions
-from vantage.collect.views import InvalidAnswers, QuestionAnswer, Refused
+from vantage.collect.views import InvalidAnswers, QuestionAnswer, Refused, Submitted
 from vantage.instruments import bundled
 
 
@@ -33,6 +36,32 @@ def test_a_double_click_counts_once(open_service: OpenService, tmp_path: Path, d
         found = list(pool.map(click, range(8)))
     assert sorted(found) == [(1, False)] + [(1, True)] * 7
     assert len(service.database.read(lambda c: c.execute(select(submissions)).all())) == 1
+
+
+def test_submissions_that_come_together_are_stored_each_for_itself(
+    open_service: OpenService, tmp_path: Path, database: str
+) -> None:
+    service = open_service(study(tmp_path, 6, raters=4), database)
+    people, everybody = service.participants, [begun(service) for _ in range(4)]
+    seen = [people.page(person, 1) for person in everybody]
+    ann, bob, cyd, dan = (
+        Submission(who.number, *page_of(page.token), 1, page.token, checked(page.questions, honest(page)), 2.0)
+        for who, page in zip(everybody, seen, strict=True)
+    )
+    drafts_of = drafts.item_place(dan.page)
+    people.save_draft(everybody[3], drafts_of, {"a0": ["3"]})
+    theirs = replace(cyd, page=bob.page)
+    moved = replace(dan, position=2)
+    first = service.database.write(lambda c: save(c, [ann, bob, theirs, moved], 600))
+    assert [one.step.position for one in first[:2] if isinstance(one, Submitted)] == [2, 2]
+    assert [one.kind for one in first[2:] if isinstance(one, Refused)] == ["unknown", "conflict"]
+    assert people.page(everybody[3], 1).draft == {"a0": ["3"]}, "what was refused is not lost"
+    again = service.database.write(lambda c: save(c, [ann, replace(bob, token=f"{bob.token}x"), cyd, dan], 600))
+    assert [one.repeated for one in again if isinstance(one, Submitted)] == [True, True, False, False]
+    assert people.page(everybody[3], 1).draft == {}
+    assert [people.step(person).answered for person in everybody] == [1] * 4
+    kept = service.database.read(lambda c: c.execute(select(submissions.c.page, submissions.c.revision)).all())
+    assert sorted(kept) == sorted((one.page, 1) for one in (ann, bob, cyd, dan))
 
 
 def test_two_tabs_and_changes_keep_every_version_and_count_the_last(

@@ -14,9 +14,14 @@ from tests.recruit.platform import PlantedFault
 from tests.recruit.world import World, at_once, world
 from vantage.errors import InputError
 from vantage.recruit.base import PaymentRequest
-from vantage.recruit.people import people
+from vantage.recruit.people import Person, people_by_id
 
 REASON = "The answers to all three attention checks were wrong, and every sentence got the same answer within a second."
+
+
+def people(here: World) -> list[Person]:
+    """The participants in the order of their arrival."""
+    return [*people_by_id(here.service).values()]
 
 
 def test_a_draft_follows_from_the_study_file(here: World) -> None:
@@ -133,7 +138,7 @@ def test_a_flagged_rater_whom_the_researcher_approves_is_paid(tmp_path: Path) ->
         here.opened()
         bad = here.finish("dan", well=False)
         assert here.approve().paid == ()
-        rater = people(here.service, "prolific")[0].rater
+        rater = people(here)[0].rater
         here.service.researchers.review_rater(rater, "approved")
         assert here.approve().paid == (bad,)
 
@@ -150,13 +155,13 @@ def test_returned_and_timed_out_submissions_free_their_seats_at_once(here: World
     assert here.free() == all_free
     here.recruiter.poll()  # nothing more happens
     assert here.free() == all_free
-    ann, bob = people(here.service, "prolific")
+    ann, bob = people(here)
     assert (ann.verdict, ann.why) == ("excluded", "returned the submission on the platform")
     assert bob.verdict == "pending"
     # A researcher who takes the return back on the website lets the person in again.
     here.fake._become(first, "AWAITING REVIEW")
     here.recruiter.poll()
-    assert people(here.service, "prolific")[0].verdict == "pending"
+    assert people(here)[0].verdict == "pending"
 
 
 def test_rejected_people_give_up_their_seats_and_leave_the_data(here: World) -> None:
@@ -165,14 +170,14 @@ def test_rejected_people_give_up_their_seats_and_leave_the_data(here: World) -> 
     one = here.finish("ann")
     assert here.free() == all_free - 6
     assert here.reject(one, "LOW_EFFORT", REASON).paid == (one,)
-    (ann,) = people(here.service, "prolific")
+    (ann,) = people(here)
     assert (ann.verdict, ann.why) == ("excluded", "rejected on the platform")
     assert here.free() == all_free
     assert here.service.researchers.corpus().filter(~pl.col("excluded")).judgments.is_empty()
     assert here.recruiter.plan(PaymentRequest("approve")).lines == ()
     here.fake._become(one, "APPROVED")  # the platform overturned it
     here.recruiter.poll()
-    assert people(here.service, "prolific")[0].verdict == "pending"
+    assert people(here)[0].verdict == "pending"
     assert here.free() == all_free - 6
 
 
@@ -192,8 +197,10 @@ def test_strangers_are_listed(here: World) -> None:
     here.service.participants.give_consent(
         here.service.participants.enter({"PROLIFIC_PID": "eve", "SESSION_ID": "x"}), agreed=True
     )
+    free = here.free()
     (proposal,) = here.recruiter.proposals()
     assert (proposal.submission, proposal.rejectable) == ("", False)
+    assert here.free() == free, "what the platform does not know has not ended"
     assert "has no submission" in proposal.reason
 
 
@@ -204,13 +211,13 @@ def test_somebody_who_returned_and_came_again_takes_part(here: World) -> None:
     second, _ = here.arrive("ann")
     for _ in range(2):  # whoever looks, and however often
         here.recruiter.poll()
-        assert {one.verdict for one in people(here.service, "prolific")} == {"pending"}
+        assert {one.verdict for one in people(here)} == {"pending"}
     work(here.service, person)
     assert here.service.participants.finish(person).code == "DONE"
     here.fake.complete(second, "DONE")
     assert here.approve().paid == (second,)
     here.recruiter.poll()
-    assert {one.verdict for one in people(here.service, "prolific")} == {"pending"}
+    assert {one.verdict for one in people(here)} == {"pending"}
 
 
 def test_places_are_topped_up_from_open_seats(here: World) -> None:
@@ -220,7 +227,7 @@ def test_places_are_topped_up_from_open_seats(here: World) -> None:
         submission, _ = here.arrive(name)
         if name in "ab":
             here.fake.complete(submission, "OUT")
-            person = people(here.service, "prolific")[-1]
+            person = people(here)[-1]
             here.service.researchers.review_rater(person.rater, "excluded", "screened out")
     assert here.free() == 12
     assert here.top_up() == 2
@@ -316,6 +323,22 @@ def test_approvals_are_ended_where_the_answer_was_lost(here: World) -> None:
     assert here.recruiter.state().submissions == {"APPROVED": 1}
     assert here.approve().before == (one,)
     assert here.fake.approvals == {one: 1}
+
+
+def test_an_approval_that_was_begun_keeps_no_other_out_of_the_ledger(here: World) -> None:
+    here.opened()
+    one = here.finish("ann")
+    here.fake.faults += [PlantedFault("/bulk-approve/", 500)] * 5
+    with pytest.raises(InputError, match="answered with an error"):
+        here.approve()
+    two = here.finish("bob")
+    assert set(here.approve().paid) == {one, two}
+    entries = here.recruiter.ledger.states("approve")
+    assert {key: [entry.state for entry in own] for key, own in entries.items()} == {
+        f"approve:{one}": ["intent", "done"],
+        f"approve:{two}": ["intent", "done"],
+    }
+    assert not here.recruiter.state().differences
 
 
 def test_stopping(here: World) -> None:

@@ -64,11 +64,18 @@ def test_every_ending_has_a_rule(status: str, code: str | None, stage: str, stan
 def test_a_verdict_decides() -> None:
     failed = {"p-ann": "failed 2 of 2 attention checks"}
     assert one(DONE, replace(ANN, verdict="excluded", why="no reasons")).reason == "excluded: no reasons"
+    assert one(DONE, replace(ANN, verdict="excluded")).reason == "excluded: no reason given"
     assert one(DONE, failed=failed).reason == "failed 2 of 2 attention checks"
     approved = replace(ANN, verdict="approved")
     assert one(DONE, approved, failed).standing == "to pay"
     assert one(replace(DONE, code="DOEN"), approved).standing == "to pay"
     assert one(DONE, replace(approved, stage="item")).standing == "to review"
+
+
+def test_no_code_is_not_the_code_of_those_who_left_where_the_study_has_none() -> None:
+    plain = RecruitmentPart.model_validate({"via": "prolific", "completion_code": "DONE"})
+    (seen,) = standings([replace(DONE, code=None)], {"ann": replace(ANN, stage="item")}, plain, {})
+    assert (seen.standing, seen.reason) == ("to review", "left with no code, but is at 'item' here")
 
 
 def test_nobody_is_paid_for_a_submission_of_somebody_else() -> None:

@@ -11,7 +11,7 @@ from tests.recruit.world import World
 from vantage.collect.views import Refused
 from vantage.collect.web import create_app
 from vantage.errors import InputError
-from vantage.recruit.people import people
+from vantage.recruit.people import people_by_id
 from vantage.recruit.visitors import new_link, verify
 
 
@@ -48,7 +48,7 @@ def test_the_page_refuses_a_stranger_and_stores_nothing(there: World) -> None:
     visitor.get("/?PROLIFIC_PID=eve&SESSION_ID=x&STUDY_ID=y")
     visitor.send("/consent", {"agreed": "yes"})
     assert visitor.status == 403
-    assert people(there.service, "prolific") == []
+    assert people_by_id(there.service) == {}
 
 
 def test_a_new_link_by_platform_id(there: World) -> None:

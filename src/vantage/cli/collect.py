@@ -386,7 +386,7 @@ def new(
 ) -> None:
     """Make a study from a table of texts, check it, and rehearse it with simulated people.
 
-    All columns are kept; a column `id` names the texts. At a terminal, missing options are asked for.
+    All columns are kept; a column `id`, or the first, names the texts. At a terminal, missing options are asked for.
 
     Args:
         file: A table with one text per row.
@@ -407,7 +407,8 @@ def new(
         answers = answers or _asked("Which answers are there (1-7, or: no, unsure, yes)", "--answers 'no, yes'")
     study = new_study(folder, corpus, instrument or instrument_of(folder.name, ask or "", answers or ""), raters)
     rehearsed = rehearse(study, people=REHEARSED)
-    typer.echo(f"{folder / STUDY}: {len(corpus.items):,} texts, {raters} people each. Rehearsed:")
+    found = " ".join(corpus.about.notes)
+    typer.echo(f"{found}\n{folder / STUDY}: {len(corpus.items):,} texts, {raters} people each. Rehearsed:".lstrip())
     typer.echo("\n".join(f"  {sentence}" for sentence in sentences(rehearsed.summary, VIEWS["summary"])))
     typer.echo(
         f"Change the files as you like, then:\n  vantage collect check {folder / STUDY}\n"

@@ -43,7 +43,7 @@ class StudyDatabase:
         except BaseException:
             self.sql.close()
             raise
-        self.read, self.write = self.sql.read, self.sql.write
+        self.read, self.write, self.share = self.sql.read, self.sql.write, self.sql.share
         earlier = study.plan.recruitment.people_of
         if earlier and not read_only and self.read(lambda c: c.execute(select(participants.c.id)).first()) is None:
             self.private.set("secret", key_of(earlier if "://" in earlier else str(study.folder / earlier)))

@@ -31,7 +31,7 @@ OF_PAGE: Final = (
 def store(connection: Connection, participant: int, place: str, fields: Fields) -> None:
     """Replaces the draft of a place; one that is too large is not kept."""
     content = json.dumps(fields, ensure_ascii=False)
-    drop(connection, participant, place)
+    drop_places(connection, [(participant, place)])
     if len(content) <= LARGEST:
         row = {"participant": participant, "place": place, "fields": content, "at": time.time()}
         connection.execute(drafts.insert(), row)
@@ -49,12 +49,14 @@ def decoded(content: str | None) -> dict[str, list[str]]:
     return fields
 
 
-def drop(connection: Connection, participant: int, place: str | None = None) -> None:
-    """Deletes the draft of a place, or all drafts of a participant."""
-    if place is None:
-        connection.execute(delete(drafts).where(drafts.c.participant == participant))
-    else:
-        connection.execute(_DROP, {"who": participant, "where": place})
+def drop(connection: Connection, participant: int) -> None:
+    """Deletes all drafts of a participant."""
+    connection.execute(delete(drafts).where(drafts.c.participant == participant))
+
+
+def drop_places(connection: Connection, places: Sequence[tuple[int, str]]) -> None:
+    """Deletes drafts by participant and place."""
+    connection.execute(_DROP, [{"who": participant, "where": place} for participant, place in places])
 
 
 def item_place(page: int) -> str:

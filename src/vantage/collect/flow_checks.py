@@ -304,14 +304,16 @@ def people_by_block(
     blocks: Sequence[Block], sizes: Mapping[str, int], ratings: Mapping[str, int] | None = None
 ) -> dict[str, int]:
     """How many batches of participants each block takes; one that repeats another takes no more than that."""
-    wanted = {block.id: _ratings(block, sizes[block.id]) for block in blocks} if ratings is None else ratings
-    return {block.id: ceil(wanted[block.id] / max(min(block.size, sizes[block.id]), 1)) for block in blocks}
-
-
-def _ratings(block: Block, size: int) -> int:
-    if block.repeats is not None:
-        return 0
-    return sum(block.allocation(arm, range(size)).count for arm in block.arms)
+    wanted = (
+        ratings
+        if ratings is not None
+        else {
+            block.id: sum(block.allocation(arm, range(sizes[block.id])).count for arm in block.arms)
+            for block in blocks
+            if block.repeats is None
+        }
+    )
+    return {block.id: ceil(wanted.get(block.id, 0) / max(min(block.size, sizes[block.id]), 1)) for block in blocks}
 
 
 def training_items(plan: StudyDocument) -> Iterator[tuple[str, Loc]]:

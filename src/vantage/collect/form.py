@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from vantage.collect.answers import LINE, LONGEST, whole_number
 from vantage.collect.flow_document import RangePart
@@ -117,9 +117,9 @@ def form_of(people: ParticipantService, participant: Participant, step: Step) ->
         return _item(people, participant, step)
     if step.kind == "training":
         return _training(people, participant)
-    phase = people.phase(participant)
+    phase, known = people.phase(participant)
     if isinstance(phase, Questionnaire):
-        asked = people.asked(participant)
+        asked = phase.asked(known.traits)
         first = asked[0] if asked else None
         return StudyForm(
             f"{step.kind}/{first.id if first else ''}",
@@ -127,7 +127,7 @@ def form_of(people: ParticipantService, participant: Participant, step: Step) ->
             "",
             lambda given, _: people.give_traits(participant, given),
             tuple(FormField(t.id, t.kind, t.ask, t.options, t.from_, t.to, LINE, t.required) for t in asked),
-            admits=partial(people.admits, participant),
+            admits=lambda given: phase.accept(known, given).move != "out",
             shows=phase,
         )
     if isinstance(phase, Quiz):
@@ -169,13 +169,9 @@ def _item(people: ParticipantService, participant: Participant, step: Step) -> S
     page = people.page(participant, step.position)
     number, _ = page_of(page.token)
     ways = people.study.shown(page.group, participant.number, number)[1]
-
-    def job(connection: Connection) -> tuple[str, str]:
-        query = select(pages.c.kind, pages.c.check).where(pages.c.id == number)
-        kind, check = connection.execute(query).one()
-        return str(kind), str(check)
-
-    known = people.study.block(page.group).accepted(*people.database.read(job))
+    query = select(pages.c.kind, pages.c.check).where(pages.c.id == number)
+    kind, check = people.database.read(lambda connection: connection.execute(query).one())
+    known = people.study.block(page.group).accepted(kind, check)
     text = _text(page.record)
 
     def send(given: Given, seconds: float) -> Step:
@@ -188,7 +184,7 @@ def _item(people: ParticipantService, participant: Participant, step: Step) -> S
 
 
 def _training(people: ParticipantService, participant: Participant) -> StudyForm:
-    practice, phase = people.practice(participant), people.phase(participant)
+    practice, (phase, _) = people.practice(participant), people.phase(participant)
     text = _text(practice.record)
     place = f"training/{practice.position}.{'feedback' if practice.answers else 'item'}"
     if practice.answers:
@@ -221,7 +217,12 @@ def _fields(
             kind: FieldKind = "several" if first.whole and len(own) > 1 else "shares" if first.shares else "choice"
             kind = "ranking" if first.whole and first.whole.ranked else kind
             kind = "marks" if first.marks else "text" if scale.text else "number" if scale.slides else kind
-            right = {q.id: _right(q, by_question[q.id], known[q.id]) for q in own if q.id in known}
+            offered = np.linspace(*scale.ends, STEPS).tolist() if scale.slides else scale.codes
+            right = {
+                q.id: tuple(v for v in offered if accepts(known[q.id], by_question[q.id].decoded(q, v)))
+                for q in own
+                if q.id in known
+            }
             low, high = scale.ends if scale.slides else (None, None)
             label = first.whole.ask if first.whole else first.ask
             required = not scale.text or first.rationale != "optional"
@@ -230,12 +231,6 @@ def _fields(
             yield FormField(
                 name, kind, label, (), low, high, longest, required, own, way, right or None, tests if right else ""
             )
-
-
-def _right(question: Question, way: Presentation, accept: Sequence[float] | RangePart) -> tuple[float, ...]:
-    scale = question.scale
-    offered = np.linspace(*scale.ends, STEPS).tolist() if scale.slides else scale.codes
-    return tuple(value for value in offered if accepts(accept, way.decoded(question, value)))
 
 
 def _text(record: Mapping[str, Any]) -> str:

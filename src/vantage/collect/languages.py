@@ -107,11 +107,6 @@ class Language:
         # Translators: the name of your language in itself.
         return self.catalogue.gettext("English")
 
-    @property
-    def direction(self) -> Direction:
-        """The direction of its script."""
-        return direction(self.code)
-
     def say(self, text: str) -> str:
         """A sentence in this language; text that has no translation stays as it is."""
         if isinstance(text, Sentence):

@@ -15,9 +15,8 @@ from sqlalchemy.exc import IntegrityError
 from vantage.collect import assignment, drafts, entry
 from vantage.collect.answers import checked
 from vantage.collect.database import StudyDatabase
-from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import sentence
-from vantage.collect.phases import Guidelines, Phase, Questionnaire, TaskPhase, TrainingPhase
+from vantage.collect.phases import Guidelines, Phase, Place, TaskPhase, TrainingPhase
 from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, place_of
 from vantage.collect.private import code_of
 from vantage.collect.quality import apply_rules
@@ -168,15 +167,10 @@ class ParticipantService(ParticipantPlaces):
             self.database.complete_deletions(PATIENCE)
         return step
 
-    def asked(self, participant: Participant) -> tuple[TraitPart, ...]:
-        """The questions about the participant that are asked now, at `screener` and `traits`."""
+    def phase(self, participant: Participant) -> tuple[Phase, Place]:
+        """The participant's phase, and what it knows of them."""
         person = self.database.read(lambda c: self._row(c, participant.number))
-        phase = self._phase(person)
-        return phase.asked(place_of(person).traits) if isinstance(phase, Questionnaire) else ()
-
-    def phase(self, participant: Participant) -> Phase:
-        """The participant's phase."""
-        return self._phase(self.database.read(lambda c: self._row(c, participant.number)))
+        return self._phase(person), place_of(person)
 
     def guide(self, participant: Participant) -> Guidelines | None:
         """The guidelines that a participant may read now: those of their phase or block, else the last they read."""
@@ -220,11 +214,6 @@ class ParticipantService(ParticipantPlaces):
         answer. Raises `InvalidAnswers` with a sentence per question. The screener's rules and the quotas apply.
         """
         return self._answer(participant, ("traits", "screener"), answers)[0]
-
-    def admits(self, participant: Participant, answers: Mapping[str, str | Sequence[str]]) -> bool:
-        """Whether answers about the participant would let them go on past a screener; nothing is stored."""
-        person = self.database.read(lambda c: self._row(c, participant.number))
-        return self._phase(person).accept(place_of(person), answers).move != "out"
 
     def confirm(self, participant: Participant) -> Step:
         """The participant goes on from a page that is only read: guidelines, feedback or debriefing."""
@@ -292,21 +281,26 @@ class ParticipantService(ParticipantPlaces):
             checked(questions, answers, ways),
             None if seconds is None else round(min(max(seconds, 0.0), 86_400.0), 3),
             evidence if self.study.plan.evidence else None,
+            self.study.block(group).page_seconds,
         )
+        return self.database.share(self._save, submission, participant.number)
 
-        def job(connection: Connection) -> Submitted:
-            limit = self.study.block(group).page_seconds
-            saved = save(connection, submission, self._batches.lease, limit)
-            if saved.late:
-                self._drop(connection, self._row(connection, participant.number), page)
-            elif saved.expired:
-                self._renew(connection, self._row(connection, participant.number))
-            if saved.step.kind != "full":
-                return saved
-            step = self._step(connection, self._row(connection, participant.number))
-            return replace(saved, step=step or saved.step)
+    def _save(self, connection: Connection, every: Sequence[Submission]) -> list[Submitted | Refused]:
+        saved = save(connection, every, self._batches.lease)
+        return [
+            self._followed(connection, new, one) if isinstance(one, Submitted) else one
+            for new, one in zip(every, saved, strict=True)
+        ]
 
-        return self.database.write(job)
+    def _followed(self, connection: Connection, new: Submission, saved: Submitted) -> Submitted:
+        """A submission with its participant's next step, for which work may have to be reserved again."""
+        if saved.late:
+            self._drop(connection, self._row(connection, new.participant), new.page)
+        elif saved.expired:
+            self._renew(connection, self._row(connection, new.participant))
+        if saved.step.kind != "full":
+            return saved
+        return replace(saved, step=self._step(connection, self._row(connection, new.participant)) or saved.step)
 
     def finish(self, participant: Participant) -> CompletionPath:
         """Makes the block final (possible at `review`) and goes to the next phase; may be repeated after the last.

@@ -41,6 +41,9 @@ def overview(
     assigned = by_arm.where(pages.c.seat.is_not(None) | (pages.c.occasion > 0))
     people: dict[int, int] = {row.arm: row.n for row in connection.execute(assigned)}
     by_stage = select(participants.c.stage, func.count().label("n")).group_by(participants.c.stage)
+    hour = func.round(submissions.c.at / HOUR - 0.5).label("hour")  # neither database rounds down by a common name
+    by_hour = select(hour, func.count()).join(pages, pages.c.id == submissions.c.page).group_by("hour")
+    by_hour = by_hour.where(submissions.c.revision == 1, pages.c.kind == "item")
     times = _times(connection)
     answered = select(func.count()).where(pages.c.kind == "item", pages.c.state == "answered")
     all_arms = connection.execute(select(arms).order_by(arms.c.arm)).all()
@@ -68,7 +71,7 @@ def overview(
         flagged=flagged,
         paused=paused,
         funnel=_funnel(connection),
-        by_time=_by_time(connection),
+        by_time=by_time([(HOUR * at, n) for at, n in connection.execute(by_hour)]),
     )
 
 
@@ -83,13 +86,6 @@ def _funnel(connection: Connection) -> dict[str, int]:
     }
     counts = [func.count(case((met, 1))) for met in steps.values()]
     return dict(zip(steps, connection.execute(select(*counts).select_from(participants)).one(), strict=True))
-
-
-def _by_time(connection: Connection) -> tuple[tuple[str, float], ...]:
-    hour = func.round(submissions.c.at / HOUR - 0.5).label("hour")  # neither database rounds down by a common name
-    query = select(hour, func.count()).join(pages, pages.c.id == submissions.c.page)
-    query = query.where(submissions.c.revision == 1, pages.c.kind == "item").group_by("hour")
-    return by_time([(HOUR * at, n) for at, n in connection.execute(query)])
 
 
 def by_time(amounts: Iterable[tuple[float, float]]) -> tuple[tuple[str, float], ...]:

@@ -39,7 +39,11 @@ def second_round(corpus: Corpus, question: str | None = None) -> Corpus:
     given: dict[tuple[str, str, str, str], list[tuple[str, str]]] = {}
     columns = ("item", "condition", "question", "value", "status", "rater", "rationale")
     for item, condition, name, value, status, rater, reason in judged.select(columns).iter_rows():
-        answer = _answer(asked[name], value, status)
+        scale = asked[name].scale
+        answer = next((one.label for one in scale.opt_outs if one.status == status), "")
+        if value is not None:
+            label, code = scale.label(value), show_code(value)
+            answer = f"{code} ({label})" if scale.ordered and label != code else label
         if answer:
             given.setdefault((item, condition, name, answer), []).append((rater, (reason or "").strip()))
     rows = list(_rows(corpus, asked, records, given))
@@ -73,11 +77,3 @@ def _rows(
             "first_question": name,
             "given_by": [rater for rater, _ in by],
         }
-
-
-def _answer(question: Question, value: float | None, status: str) -> str:
-    """An answer or an opt-out as people read it; nothing where there is none."""
-    if value is None:
-        return next((o.label for o in question.scale.opt_outs if o.status == status), "")
-    label = question.scale.label(value)
-    return label if label == show_code(value) or not question.scale.ordered else f"{show_code(value)} ({label})"

@@ -1,8 +1,9 @@
 """The database: SQLite in WAL mode or PostgreSQL, with one way to read and one way to change it.
 
 A change is a function of a connection. It runs inside one transaction, and its result is returned after the commit,
-when it is durable. Each process has one writer: a thread that runs all waiting changes in one transaction, so that many
-participants share the cost of one commit.
+when it is durable. A thread runs all waiting changes in one transaction, so that many participants share the cost of
+one commit. What most of them do most often is one function for all who wait (`share`), so that they share the round
+trips to the database as well: on a busy machine, each takes many times as long as its statement.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import IO, Any, Final, TypeVar
 from urllib.parse import quote
 
@@ -30,7 +33,10 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
+A = TypeVar("A")
 Job = Callable[[Connection], T]
+Shared = Callable[[Connection, Sequence[A]], Sequence[T | Exception]]
+"""A change for several requests: a result for each, or why it was refused and nothing changed for it."""
 
 TOGETHER: Final = 256
 RETRIES: Final = 8
@@ -44,7 +50,7 @@ LOCKED: Final = 100
 SPARE: Final = 5
 """Connections of a PostgreSQL server that are left to other programs: status, backup, an administrator."""
 MOST: Final = 56
-"""Connections that one process can use: one per thread (see `web.site`), and two."""
+"""Connections that one process can use; more of its threads (see `web.site`) rarely read at the same moment."""
 FULL: Final = ("too many clients", "remaining connection slots")
 WORKERS: Final = "VANTAGE_WORKERS"
 """How many processes share the database server, in the environment of each of them."""
@@ -56,7 +62,7 @@ class SqlDatabase:
     def __init__(self, url: str, *, read_only: bool = False) -> None:
         self.url, self.read_only = database_url(url), read_only
         self.engine, self._reader = _engines(self.url, read_only=read_only)
-        self._writer: _Writer | None = None
+        self._writers: tuple[_Writer, ...] = ()
 
     @property
     def sqlite(self) -> bool:
@@ -93,7 +99,11 @@ class SqlDatabase:
                 file=self.name,
                 remedy="check the address and that the server is running",
             ) from None
-        self._writer = _Writer(self.engine, f"{self.url.database}-lock" if self.sqlite else None)
+        if self.sqlite:
+            self._writers = (_Writer(self.engine, f"{self.url.database}-lock"),)
+        else:
+            # Shared changes are short; the others wait for locks that other processes hold.
+            self._writers = (_Writer(self.engine), _Writer(self.engine))
         return prepared
 
     def write(self, job: Job[T]) -> T:
@@ -101,9 +111,17 @@ class SqlDatabase:
 
         The function may be run again from the start, so it must change nothing but the database.
         """
-        if self._writer is None:
+        return self.share(_each, job, object())
+
+    def share(self, change: Shared[A, T], given: A, of: Hashable) -> T:
+        """Like `write`, with one call of the function for all the requests that wait for it.
+
+        Requests `of` the same participant come one after the other, in calls of their own.
+        """
+        if not self._writers:
             raise RuntimeError("the database is read-only" if self.read_only else "the database is not open")
-        return self._writer.run(job)
+        result: T = self._writers[-1 if change is _each else 0].run(_Asked(change, given, of))
+        return result
 
     def execute(self, *statements: Executable) -> None:
         """Runs statements that change something, in one transaction."""
@@ -152,8 +170,8 @@ class SqlDatabase:
 
     def close(self) -> None:
         """Completes pending changes and closes all connections."""
-        if self._writer is not None:
-            self._writer.stop()
+        for writer in self._writers:
+            writer.stop()
         self._reader.dispose()
         self.engine.dispose()
 
@@ -163,22 +181,35 @@ class SqlDatabase:
         return self.url.database or "" if self.sqlite else self.url.render_as_string(hide_password=True)
 
 
-class _Writer:
-    """The thread that makes all changes of this process; those to a SQLite file in turn with other processes."""
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A change that a request asks for and waits for."""
 
-    def __init__(self, engine: Engine, lock: str | None) -> None:
+    change: Shared[Any, Any]
+    given: Any
+    of: Hashable
+    done: Future[Any] = field(default_factory=Future)
+
+
+def _each(connection: Connection, jobs: Sequence[Job[T]]) -> list[T]:
+    return [job(connection) for job in jobs]
+
+
+class _Writer:
+    """A thread that makes changes of this process; those to a SQLite file in turn with other processes."""
+
+    def __init__(self, engine: Engine, lock: str | None = None) -> None:
         self._engine, self._lock = engine, lock
-        self._waiting: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="vantage-writer", daemon=True)
         self._closed = False
         self._thread.start()
 
-    def run(self, job: Job[T]) -> T:
+    def run(self, asked: _Asked) -> Any:
         if self._closed:
             raise RuntimeError("the database is closed")
-        done: Future[T] = Future()
-        self._waiting.put((job, done))
-        return done.result()
+        self._waiting.put(asked)
+        return asked.done.result()
 
     def stop(self) -> None:
         self._closed = True
@@ -187,18 +218,16 @@ class _Writer:
 
     def _work(self) -> None:
         with contextlib.ExitStack() as opened:
-            lock = None
+            lock, ended = None, False
             if self._lock is not None:
                 lock = opened.enter_context(os.fdopen(os.open(self._lock, os.O_CREAT | os.O_RDWR, 0o600)))
-            while (first := self._waiting.get()) is not None:
-                jobs = [first]
-                while len(jobs) < TOGETHER and not self._waiting.empty():
-                    # This thread alone takes from the queue, so what it holds stays there.
-                    if (following := self._waiting.get()) is None:
-                        _together(self._engine, jobs, lock)
-                        return
-                    jobs.append(following)
-                _together(self._engine, jobs, lock)
+            while not ended:
+                waiting = [self._waiting.get()]
+                # This thread alone takes from the queue, so what it holds stays there.
+                while len(waiting) < TOGETHER and not self._waiting.empty():
+                    waiting.append(self._waiting.get())
+                ended = None in waiting
+                _together(self._engine, [one for one in waiting if one is not None], lock)
 
 
 @contextlib.contextmanager
@@ -218,32 +247,39 @@ def _turn(lock: IO[Any] | None) -> Iterator[None]:
         fcntl.flock(lock, fcntl.LOCK_UN)
 
 
-def _together(
-    engine: Engine, jobs: list[tuple[Job[Any], Future[Any]]], lock: IO[Any] | None, attempts: int = RETRIES
-) -> None:
+def _together(engine: Engine, every: list[_Asked], lock: IO[Any] | None, attempts: int = RETRIES) -> None:
     """Runs changes in one transaction and resolves each future after the commit.
 
     If one of them fails, all are rolled back and each runs in its own transaction: failures are rare, and a savepoint
     for every change would cost more than the change.
     """
-    results: list[Any] = []
+    turns: Counter[Hashable] = Counter()
+    calls: dict[tuple[Shared[Any, Any], int], list[_Asked]] = {}
+    for one in every:
+        turns[one.change, one.of] += 1
+        calls.setdefault((one.change, turns[one.change, one.of]), []).append(one)
+    results: list[tuple[_Asked, Any]] = []
     try:
         with _turn(lock), engine.begin() as connection:
-            results = [job(connection) for job, _ in jobs]
+            for (change, _), some in calls.items():
+                results += zip(some, change(connection, [one.given for one in some]), strict=True)
     except Exception as error:
-        if results:  # it was the commit that broke off: whether it was made, nobody knows
-            for _, done in jobs:
-                done.set_exception(error)
-        elif len(jobs) > 1:
-            for one in jobs:
+        if len(results) == len(every):  # it was the commit that broke off: whether it was made, nobody knows
+            for one in every:
+                one.done.set_exception(error)
+        elif len(every) > 1:
+            for one in every:
                 _together(engine, [one], lock)
         elif attempts and _was_rolled_back(error):
-            _together(engine, jobs, lock, attempts - 1)
+            _together(engine, every, lock, attempts - 1)
         else:
-            jobs[0][1].set_exception(error)
+            every[0].done.set_exception(error)
         return
-    for (_, done), result in zip(jobs, results, strict=True):
-        done.set_result(result)
+    for one, result in results:
+        if isinstance(result, Exception):
+            one.done.set_exception(result)
+        else:
+            one.done.set_result(result)
 
 
 def _was_rolled_back(error: Exception) -> bool:
@@ -301,19 +337,10 @@ def _pooled(engine: Engine) -> tuple[Engine, Engine]:
         limits = "SELECT setting::int FROM pg_settings WHERE name = '{}'"
         names = ("max_connections", "superuser_reserved_connections", "reserved_connections")
         most, *reserved = (connection.exec_driver_sql(limits.format(name)).scalar() or 0 for name in names)
-    share = connections(most - sum(reserved), int(os.environ.get(WORKERS, "1")))
+    share = max(1, min(MOST, (most - sum(reserved) - SPARE) // int(os.environ.get(WORKERS, "1"))))
     pooled = create_engine(engine.url, pool_size=share, max_overflow=0, pool_timeout=WAIT)
     event.listen(pooled, "do_connect", _patient_connect)
     return pooled, pooled.execution_options(isolation_level="AUTOCOMMIT")
-
-
-def connections(available: int, workers: int) -> int:
-    """The connections that each of several workers may hold, so that all of them together leave a few.
-
-    >>> connections(97, 1), connections(97, 4), connections(10, 64)
-    (56, 23, 1)
-    """
-    return max(1, min(MOST, (available - SPARE) // workers))
 
 
 def _patient_connect(dialect: Any, _: Any, args: Any, options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Pages of a batch: reading one for display, and storing its answers. Statements are compiled once and reused."""
+"""Pages of a batch: reading one for display, and storing answers. Statements are compiled once and reused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -51,20 +51,24 @@ _OWN = (
         *(participants.c.pages, participants.c.answered, participants.c.deadline),
     )
     .join(participants, participants.c.number == pages.c.participant)
-    .where(pages.c.id == bindparam("page"), participants.c.number == bindparam("number"))
+    .where(
+        pages.c.id.in_(bindparam("pages", expanding=True)),
+        participants.c.number.in_(bindparam("numbers", expanding=True)),
+    )
+    .order_by(participants.c.number)  # the order in which they are locked
     .with_for_update()
 )
 _TOKEN = select(submissions.c.revision).where(
     submissions.c.page == bindparam("page"), submissions.c.token == bindparam("token")
 )
-_INSERT = insert(submissions)
+_INSERT, _COUNTS = insert(submissions), insert(evidence)
 _ANSWERED = (
-    update(pages).where(pages.c.id == bindparam("page")).values(state="answered", revision=bindparam("new_revision"))
+    update(pages).where(pages.c.id == bindparam("of")).values(state="answered", revision=bindparam("new_revision"))
 )
 _LEASE = (
     update(participants)
     .where(participants.c.number == bindparam("own"))
-    .values(lease=bindparam("until"), answered=participants.c.answered + bindparam("more"))
+    .values(lease=bindparam("until"), answered=bindparam("count"))
 )
 
 _TOKEN_PARTS: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,9})\.[A-Za-z0-9_-]{1,60}")
@@ -91,6 +95,8 @@ class Submission:
     answers: str
     seconds: float | None
     evidence: str | None = None
+    limit: float | None = None
+    """The time limit of the page in seconds."""
 
 
 def page_of(token: str) -> tuple[int, int]:
@@ -152,13 +158,43 @@ def already_saved(connection: Connection, token: str) -> bool:
     return connection.execute(_TOKEN, {"page": page_of(token)[0], "token": token}).first() is not None
 
 
-def save(connection: Connection, new: Submission, lease: float, limit: float | None = None) -> Submitted:
-    """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once.
+def save(connection: Connection, every: Sequence[Submission], lease: float) -> list[Submitted | Refused]:
+    """Stores submissions of different participants, with one statement of each kind for all of them.
 
-    `limit` is the time limit of the page in seconds.
+    A repeated one is stored once. Reservations are extended to `lease` seconds from now.
     """
-    page = connection.execute(_OWN, {"page": new.page, "number": new.participant}).one_or_none()
-    if page is None or page.question_set != new.group:
+    wanted = {"pages": [new.page for new in every], "numbers": [new.participant for new in every]}
+    own: dict[int, Row[Any]] = {page.id: page for page in connection.execute(_OWN, wanted)}
+    now, results = time.time(), list[Submitted | Refused]()
+    rows, counts, answered, held = (list[dict[str, Any]]() for _ in range(4))
+    drafted: list[tuple[int, str]] = []
+    for new in every:
+        try:
+            done = _accepted(connection, own.get(new.page), new)
+        except Refused as refused:
+            results.append(refused)
+            continue
+        results.append(done)
+        if done.repeated or done.late:
+            continue
+        place = {"page": new.page, "revision": done.revision}
+        rows.append({**place, "token": new.token, "answers": new.answers, "seconds": new.seconds, "at": now})
+        counts += [{**place, "counts": new.evidence}] if new.evidence is not None else []
+        answered.append({"of": new.page, "new_revision": done.revision})
+        drafted.append((new.participant, drafts.item_place(new.page)))
+        if not done.expired:
+            held.append({"own": new.participant, "until": now + lease, "count": done.step.answered})
+    for statement, parameters in ((_INSERT, rows), (_COUNTS, counts), (_ANSWERED, answered), (_LEASE, held)):
+        if parameters:
+            connection.execute(statement, parameters)
+    if drafted:
+        drafts.drop_places(connection, drafted)
+    return results
+
+
+def _accepted(connection: Connection, page: Row[Any] | None, new: Submission) -> Submitted:
+    """What a submission leads to; `Refused` where it cannot be stored."""
+    if page is None or page.number != new.participant or page.question_set != new.group:
         raise Refused(sentence("There is no such page."), "unknown")
     if page.revision:
         again = connection.execute(_TOKEN, {"page": page.id, "token": new.token}).scalar_one_or_none()
@@ -167,28 +203,21 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
             return Submitted(page.position, page.revision, repeated=True)
     if page.stage != "working" or not page.present or page.verdict == "excluded":
         raise Refused(sentence("Your answers are final and can no longer be changed."), "conflict")
-    lapsed, started = page.state == "lapsed", time.time()
-    if page.deadline and started > page.deadline + GRACE:
+    lapsed, now = page.state == "lapsed", time.time()
+    if page.deadline and now > page.deadline + GRACE:
         raise Refused(OVER, "conflict")
     if lapsed and not (
         page.position > 0 and (page.occasion or assignment.reclaim(connection, page.id, page.arm, page.row))
     ):
         raise Refused(GONE, "conflict", sentence("Somebody else has this text now"))
-    if limit and page.state == "open" and page.shown_at and started > page.shown_at + limit + GRACE:
+    if new.limit and page.state == "open" and page.shown_at and now > page.shown_at + new.limit + GRACE:
         return Submitted(page.position, page.revision, late=True)
     if not lapsed and (page.position != new.position or new.position > page.answered + 1):
         raise Refused(sentence("This page has moved. Please open it again."), "conflict")
-    now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
-    stored = {"page": page.id, "revision": revision, "token": new.token, "answers": new.answers}
-    connection.execute(_INSERT, {**stored, "seconds": new.seconds, "at": now})
-    if new.evidence is not None:
-        connection.execute(evidence.insert(), {"page": page.id, "revision": revision, "counts": new.evidence})
-    connection.execute(_ANSWERED, {"page": page.id, "new_revision": revision})
-    drafts.drop(connection, page.number, drafts.item_place(page.id))
     if page.lease is None:
-        return Submitted(page.position, revision, expired=True)
-    connection.execute(_LEASE, {"own": page.number, "until": now + lease, "more": more})
-    return Submitted(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
+        return Submitted(page.position, page.revision + 1, expired=True)
+    step = Step.in_batch(page.pages, page.answered + (page.state != "answered"))
+    return Submitted(page.position, page.revision + 1, step=step)
 
 
 def _with_instruction(block: Block, record: Mapping[str, Any], instruction: str) -> dict[str, Any]:

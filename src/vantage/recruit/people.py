@@ -33,13 +33,13 @@ class Person:
     """From arriving to finishing; null for others than those who finished."""
 
 
-def people(service: StudyService, source: str) -> list[Person]:
-    """The submissions of all participants whom a platform sent, in the order of their arrival."""
-    own = select(participants).where(participants.c.source == source)
+def people_by_id(service: StudyService) -> dict[str, Person]:
+    """The participants whom Prolific sent, by their id there: a link may name a submission that is not theirs."""
+    own = select(participants).where(participants.c.source == "prolific")
     rows = service.database.read(lambda connection: connection.execute(own).all())
     by_rater = {row.rater: row for row in rows}
-    return [
-        Person(
+    return {
+        known["external"]: Person(
             number=row.number,
             rater=row.rater,
             platform_id=known["external"],
@@ -51,12 +51,7 @@ def people(service: StudyService, source: str) -> list[Person]:
         )
         for known in service.database.private.identities()
         if (row := by_rater.get(known["rater"])) is not None
-    ]
-
-
-def people_by_id(service: StudyService) -> dict[str, Person]:
-    """The participants whom Prolific sent, by their id there: a link may name a submission that is not theirs."""
-    return {person.platform_id: person for person in people(service, "prolific")}
+    }
 
 
 def free_seats(service: StudyService, number: int) -> None:

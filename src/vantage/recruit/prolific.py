@@ -226,7 +226,8 @@ class ProlificClient:
                 if status >= 500 and not repeatable:
                     raise UncertainCall(f"Prolific answered {status} to {method} {path}")
                 if status == 429:  # refused before anything was done
-                    wait = _seconds(response.headers.get("retry-after", ""), wait)
+                    asked = response.headers.get("retry-after", "")
+                    wait = float(asked) if asked.replace(".", "", 1).isdecimal() else wait
                 if last or not (status >= 500 or (status == 429 and wait <= LONGEST_WAIT)):
                     if response.is_error:
                         raise _refusal(response)
@@ -281,13 +282,6 @@ def _refusal(response: httpx.Response) -> InputError:
         ]
     detail = "; ".join(map(str, detail)) if isinstance(detail, list) else detail
     return RefusedCall(f"Prolific refused this ({response.status_code}: {str(detail).rstrip('.')})")
-
-
-def _seconds(reply: str, otherwise: float) -> float:
-    try:
-        return max(float(reply), 0.0)
-    except ValueError:
-        return otherwise
 
 
 def _study(reply: Mapping[str, Any]) -> PlatformStudy:

@@ -135,8 +135,8 @@ def _pages(site: Site, addresses: Mapping[str, Mapping[str, Handler]], *, json: 
     """One route per address, so that a wrong method is not reported as a wrong address."""
     routes: list[BaseRoute] = []
     for path, by_method in addresses.items():
-        at_once = site.reads_at_once and by_method.get("GET") is rating_pages.item
-        routes.append(Route(path, endpoint(site, by_method, json=json, at_once=at_once), methods=list(by_method)))
+        rating = by_method.get("POST") is rating_pages.submit
+        routes.append(Route(path, endpoint(site, by_method, json=json, rating=rating), methods=list(by_method)))
     return routes
 
 

@@ -105,7 +105,8 @@ def read(questions: Sequence[Question], form: Mapping[str, str]) -> dict[str, Qu
     answers = {}
     for index, question in enumerate(questions):
         value, opt_out, text = (form.get(f"{kind}{index}", "").strip() for kind in "aor")
-        marked = _marked(index, form) if question.marks else None
+        places = [whole_number(name.partition(".")[2]) for name in form if name.startswith(f"m{index}.")]
+        marked = tuple(sorted(one for one in places if one is not None)) if question.marks else None
         if question.scale.text:
             said = bool(marked if question.marks else text)
             given = float(said) if said or (question.rationale == "optional" and not opt_out) else None
@@ -128,11 +129,6 @@ def read(questions: Sequence[Question], form: Mapping[str, str]) -> dict[str, Qu
 
 def _ranked(question: Question) -> bool:
     return question.whole is not None and question.whole.ranked
-
-
-def _marked(index: int, form: Mapping[str, str]) -> tuple[int, ...]:
-    places = [whole_number(name.partition(".")[2]) for name in form if name.startswith(f"m{index}.")]
-    return tuple(sorted(place for place in places if place is not None))
 
 
 def _shares(scale: Scale, index: int, form: Mapping[str, str]) -> tuple[float, ...] | None:

@@ -216,10 +216,7 @@ def guidelines(visit: Visit) -> Response:
 
 def end(visit: Visit) -> Response:
     """The last page: why the study ends here, with the code or the link back to the platform."""
-    participant = visit.require_participant()
-    step = visit.site.participants.step(participant)
-    if step.kind not in ENDS:
-        raise Redirect(path(step))
+    participant, step = require_step(visit, *ENDS)
     kind = "deleted" if visit.site.deletes else "kept"
     kind = "lapsed" if step.lapsed else step.kind if step.kind != "withdrawn" else kind
     completion = CompletionPath() if step.kind == "paused" else visit.site.participants.completion(participant)

@@ -101,7 +101,8 @@ def _item(
     site, participant, say = visit.site, visit.require_participant(), visit.language.say
     block = visit.study.block(page.group)
     errors = {name: say(problem) for name, problem in errors.items()}
-    problems = [(name, page.questions[int(name[1:])].title, problem) for name, problem in errors.items()]
+    asked = {name: page.questions[int(name[1:])] for name in errors}
+    problems = [(name, (asked[name].whole or asked[name]).title, problem) for name, problem in errors.items()]
     if expired:
         problems.insert(0, ("main", say(sentence("Not saved")), say(expired)))
     return visit.render(

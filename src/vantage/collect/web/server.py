@@ -8,6 +8,7 @@ import logging
 import multiprocessing.connection
 import os
 import signal
+import sys
 import threading
 import time
 from contextlib import closing
@@ -35,6 +36,8 @@ HEADERS: Final = 20.0
 """Seconds that a client has to connect and send the first lines of a request (the body has its own limit: `guard`)."""
 STARTING: Final = 300
 """Seconds that a worker has to start: on a busy machine, importing alone takes longer than uvicorn's five."""
+SWITCH: Final = 0.0005
+"""Seconds for which a thread that computes keeps others waiting that come back from the database; Python's are 5 ms."""
 VARIABLE: Final = "VANTAGE_COLLECT"
 """Tells worker processes what to serve."""
 
@@ -98,7 +101,8 @@ class ServedStudy:
         return StudyService(AnnotationStudy.of(self.folder, self.instrument), self.database)
 
     def serving(self, service: StudyService, *, own: bool = False) -> Starlette:
-        """The application of a service that is open."""
+        """The application of a service that is open, whose threads come back from the database often."""
+        sys.setswitchinterval(SWITCH)
         more = import_module(self.further) if self.further else None
         further = {name.lower(): getattr(more, name) for name in ("PAGES", "EVERY", "VERIFY") if more}
         return create_app(service, prefix=self.prefix, own=own, **further)

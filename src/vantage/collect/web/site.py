@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vantage.collect.answers import LONGEST
-from vantage.collect.languages import ENGLISH, Language, language, reading_direction
+from vantage.collect.languages import ENGLISH, Language, direction, language, reading_direction
 from vantage.collect.phases import Guidelines
 from vantage.collect.web.forms import QuestionCache, layout, signed
 from vantage.collect.web.item_view import panels, prose
@@ -50,9 +50,10 @@ class Site:
         self.private = service.database.private
         self.throttle = Throttle(self.private)
         # Rendering a page is bound by the processor, so more threads would only compete. Saving waits for the disk, and
-        # requests that wait together share one commit. The researcher's measures may take a second and get their own
-        # threads, so that participants never wait for them.
-        self.reading, self.saving, self.measuring = CapacityLimiter(4), CapacityLimiter(48), CapacityLimiter(2)
+        # requests that wait together share one commit. Entering and going on to the next phase wait for others who are
+        # given work, and the researcher's measures may take a second: people who answer never wait for their threads.
+        self.reading, self.saving = CapacityLimiter(4), CapacityLimiter(48)
+        self.moving, self.measuring = CapacityLimiter(24), CapacityLimiter(2)
         # Rating pages come from a local file, and showing one changes nothing unless it starts a clock.
         self.reads_at_once = service.database.sql.sqlite and not any(b.page_seconds for b in self.study.blocks)
         self.researcher_paths = (f"{self.prefix}/admin", f"{self.prefix}/api/")
@@ -196,7 +197,7 @@ def templates(language: Language = ENGLISH) -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_gettext_translations(language.catalogue, newstyle=True)  # type: ignore[attr-defined]
-    environment.globals |= {"lang": language.code, "dir": language.direction}
+    environment.globals |= {"lang": language.code, "dir": direction(language.code)}
     environment.filters |= {
         "prose": prose,
         "utc": lambda seconds: datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M"),

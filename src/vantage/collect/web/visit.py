@@ -165,11 +165,12 @@ Handler = Callable[[Visit], Response]
 
 
 def endpoint(
-    site: Site, handlers: Mapping[str, Handler], *, json: bool = False, at_once: bool = False
+    site: Site, handlers: Mapping[str, Handler], *, json: bool = False, rating: bool = False
 ) -> Callable[[Request], Awaitable[Response]]:
     """The handlers of an address, by method, as an ASGI endpoint: run in a thread, exceptions become pages.
 
-    With `at_once`, GET is answered without a thread, which costs as much as a short read from a local file.
+    Those of `rating` pages save in threads of their own. Where the site reads at once, their GET is answered without a
+    thread, which costs as much as a short read from a local file.
     """
 
     async def serve(request: Request) -> Response:
@@ -177,7 +178,7 @@ def endpoint(
         handler = handlers.get(request.method) or handlers["GET"]  # HEAD is answered like GET
         threads = site.reading
         if request.method == "POST":
-            threads = site.saving
+            threads = site.saving if rating else site.moving
             visit.body = await request.body()
             if not json:
                 try:
@@ -186,7 +187,7 @@ def endpoint(
                     return error_page(visit, error)
         if request.scope["path"].startswith(site.researcher_paths):
             threads = site.measuring
-        if at_once and threads is site.reading:
+        if rating and site.reads_at_once and threads is site.reading:
             return respond(visit, handler)
         return await to_thread.run_sync(respond, visit, handler, limiter=threads)
 

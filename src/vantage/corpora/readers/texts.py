@@ -10,6 +10,7 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus
+from vantage.corpora.readers.column_facts import facts_of
 from vantage.corpora.readers.files import frame_table, read_table
 from vantage.corpora.storage import About
 from vantage.instruments import Instrument
@@ -33,7 +34,8 @@ def read(
         map: From columns of the items (`text`, `item`, `target` …) to columns of the file. Without `item` the rows are
             numbered; columns that are called `item`, `text` or like a field of the instrument need not be mapped.
         instrument: What is to be asked of the texts.
-        keep: Keep the other columns too, and name the items by a column `id` without repetitions.
+        keep: Keep the other columns too. The only column with sentences is the text, and a column `id`, or the first
+            column, without repetitions and blanks names the items.
         encoding: The encoding of a text file.
         separator: The separator of a CSV file.
         quotes: `literal` where quotation marks are part of the text.
@@ -52,14 +54,12 @@ def read(
     for name in ("item", "text", *fields):
         if name in table.frame.columns and name not in mapping.values():
             mapping.setdefault(name, name)
+    found = _find(table.frame, mapping) if keep else []
     if not set(mapping) - {"item"}:
         columns = ", ".join(f"'{column}'" for column in table.frame.columns[:20])
         raise table.fault(f"no column is mapped to the text; the file has {columns}", "pass --map text=COLUMN")
     if keep:
         others = [column for column in table.frame.columns if column not in mapping.values()]
-        if "item" not in mapping and "id" in others and table.frame["id"].n_unique() == len(table.frame):
-            mapping["item"] = "id"
-            others.remove("id")
         mapping |= {column: column for column in others if column not in mapping}
     for name, column in mapping.items():
         table.column(column, f"'{name}'")
@@ -75,7 +75,7 @@ def read(
         items = items.insert_column(0, pl.Series("item", ids, dtype=pl.String))
     items = items.with_columns(pl.col("item").cast(pl.String))
     unused = [column for column in table.frame.columns if column not in mapping.values()]
-    notes = (f"Columns that were not read: {', '.join(unused)}.",) if unused else ()
+    notes = (*found, f"Columns that were not read: {', '.join(unused)}.") if unused else (*found,)
     name = table.path.name.split(".")[0]
 
     def place(_: str, index: int) -> dict[str, Any]:
@@ -84,3 +84,20 @@ def read(
     about = About(name=name, title=name, source=table.path.name, notes=(*notes, *table.notes))
     raters, judgments = pl.DataFrame(schema=schema.RATERS), pl.DataFrame(schema=schema.JUDGMENTS)
     return Corpus(items, raters, judgments, known or (), about, place=place)
+
+
+def _find(frame: pl.DataFrame, mapping: dict[str, str]) -> list[str]:
+    """Finds the text, where one column alone has sentences, and what names the rows; says what it found."""
+    texts = [column for column in frame.columns if facts_of(frame[column], None).kind == "text"]
+    named = [column for column in ("id", frame.columns[0]) if column in frame.columns and _names_rows(frame[column])]
+    found = {} if set(mapping) - {"item"} or len(texts) != 1 else {"text": texts[0]}
+    if named and "item" not in mapping and named[0] not in mapping.values():
+        found["item"] = named[0]
+    mapping |= found
+    return [f"The {name} was read from the column '{column}'." for name, column in found.items()]
+
+
+def _names_rows(column: pl.Series) -> bool:
+    """Whether every row has a word or a number of its own."""
+    words = column.cast(pl.String).fill_null(" ")
+    return words.n_unique() == len(words) and not words.str.contains(r"\s").any()

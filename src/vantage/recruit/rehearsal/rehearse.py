@@ -18,6 +18,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -39,24 +40,17 @@ from vantage.recruit.standing import OUT
 PACKAGES = ("vantage.collect", "vantage.recruit")
 
 
-class SimulatedTime:
-    """Stands for the module `time`, with a time of its own."""
-
-    def __init__(self, start: float) -> None:
-        self.now = start
-
-    def time(self) -> float:
-        """The simulated time."""
-        return self.now
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(time, name)
+def clock_from(start: float) -> SimpleNamespace:
+    """Stands for the module `time`, with a time of its own: `now`."""
+    clock = SimpleNamespace(**vars(time), now=start)
+    clock.time = lambda: clock.now
+    return clock
 
 
 @contextmanager
-def simulated_time() -> Iterator[SimulatedTime]:
+def simulated_time() -> Iterator[SimpleNamespace]:
     """Within the block, the study reads a clock that only the rehearsal moves."""
-    clock = SimulatedTime(time.time())
+    clock = clock_from(time.time())
     names = [name for name in sys.modules if name.startswith(PACKAGES) and name != __name__]
     modules = [module for name in names if getattr(module := sys.modules[name], "time", None) is time]
     with ExitStack() as changed:
@@ -80,7 +74,7 @@ CODES: Final = {
     "full_code": "FULL",
 }
 Advance = Callable[[int, int], None]
-Stage = tuple[StudyService, RehearsalAnswers, SimulatedTime]
+Stage = tuple[StudyService, RehearsalAnswers, SimpleNamespace]
 
 
 def rehearse(

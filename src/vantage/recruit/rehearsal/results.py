@@ -160,11 +160,14 @@ def results(
         for walker in walkers
         if (person := by_id.get(walker.guest.id)) and walker.outcome == "finished"
     ]
+    alpha = service.researchers.reliability().filter(pl.col("measure") == "alpha")
+    per_item = (pl.col("judgments") / pl.col("items")).fill_nan(None).round().cast(pl.Int64).alias("per_item")
+    names = ("question", "condition", "items", per_item, "raters", "estimate", "low", "high")
     return Rehearsal(
         study.id,
         pl.DataFrame([summary]),
         outcomes,
-        _reliability(service),
+        alpha.select(names) if len(alpha) else pl.DataFrame(),
         _checks(study, flags),
         stuck,
         everybody,
@@ -222,11 +225,3 @@ def _checks(study: AnnotationStudy, flags: list[tuple[Guest, RaterRow | None]]) 
             }
         )
     return pl.DataFrame(rows)
-
-
-def _reliability(service: StudyService) -> pl.DataFrame:
-    shown = service.researchers.reliability()
-    rows = shown.filter(pl.col("measure") == "alpha") if len(shown) else shown.clear()
-    per_item = (pl.col("judgments") / pl.col("items")).fill_nan(None).round().cast(pl.Int64).alias("per_item")
-    names = ("question", "condition", "items", per_item, "raters", "estimate", "low", "high")
-    return rows.select(names) if len(rows) else pl.DataFrame()
