@@ -72,9 +72,9 @@ def present(
     families: Sequence[tuple[str, bool, str]] | None = None,
 ) -> Presented:
     """The table, the figures and the statements of a result."""
-    options, text = used_options(frame), caption or caption_of(view, frame, by, who)
+    options, over = used_options(frame), interval_words(frame, used_options(frame))
+    text = caption.replace("{intervals}", over) or caption_of(view, frame, by, who)
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
-    over = interval_words(frame, options)
     words = Words(
         keys or by,
         view.symbol,
@@ -287,7 +287,8 @@ def slug(label: str) -> str:
 def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Figure:
     """A figure of a result.
 
-    `where` keeps some rows, `stack` puts columns below each other, and an axis with names in braces joins columns.
+    `where` keeps some rows, `stack` puts columns below each other, and an axis with names in braces joins columns. A
+    caption says in `{intervals}` what intervals are over, where there are any.
     """
     chart, where = how.pop("chart"), how.pop("where", {})
     name, caption, alt = how.pop("name", name), how.pop("caption", caption), how.pop("alt", "")
@@ -299,7 +300,9 @@ def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, v
         columns = [column for _, column, _, _ in Formatter().parse(how[axis]) if column]
         label = pl.format(how[axis].format_map(dict.fromkeys(columns, "{}")), *columns)
         data, how[axis] = data.with_columns(label.alias(axis)), axis
-    return Figure(name, caption, alt, chart, data, how)
+    return Figure(
+        name, caption.replace("{intervals}", interval_words(frame, used_options(frame))), alt, chart, data, how
+    )
 
 
 def stacked(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:

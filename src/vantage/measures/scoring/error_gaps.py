@@ -45,7 +45,10 @@ VIEW: Final = View(
         "detectable": Column("smallest gap that could be seen", digits=2),
         "worse": Column("works worse"),
     },
-    show=("model", "trait", "group", "people", "error", "rest", "estimate", "ceiling", "beyond", "detectable", "worse"),
+    show=(
+        *("model", "trait", "group", "people", "error", "rest", "estimate", "ceiling", "beyond", "detectable", "worse"),
+        "reason",
+    ),
     notes=(
         "The error is the distance between the answers of the model and of a person to the same item, averaged over "
         "people. A gap as small as the one that could be seen would be found in 80 % of such studies.",
