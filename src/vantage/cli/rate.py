@@ -101,7 +101,7 @@ def rate(
         prices max_cost fail_on fallback retry_failed
     Engines:
         engine workers ray_address
-        batch: Use the provider's batch API: half the price, within a day.
+        batch: Use the provider's batch API: within a day, mostly for half the price.
         batch_wait
     Output:
         show_: Print the first prompts exactly as they would be sent, and exit.
