@@ -77,7 +77,7 @@ def test_a_reason_with_half_of_anothers_runs_of_words_is_a_near_copy(changed: in
 @pytest.mark.parametrize("beyond", [0, 1])
 def test_a_draft_is_kept_up_to_its_largest_size(beyond: int) -> None:
     kept: list[Any] = []
-    connection: Any = SimpleNamespace(execute=lambda what, row: what is drafts.DROP or kept.append(row))
+    connection: Any = SimpleNamespace(execute=lambda what, row: kept.extend([] if what is drafts.DROP else [row]))
     frame = len('{"a": [""]}')
     drafts.store(connection, 1, "item/1", {"a": ["x" * (drafts.LARGEST - frame + beyond)]})
     assert len(kept) == 1 - beyond

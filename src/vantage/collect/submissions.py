@@ -164,7 +164,7 @@ def save(connection: Connection, every: Sequence[Submission], lease: float) -> l
     A repeated one is stored once. Reservations are extended to `lease` seconds from now.
     """
     wanted = {"pages": [new.page for new in every], "numbers": [new.participant for new in every]}
-    own: dict[int, Row[Any]] = {page.id: page for page in connection.execute(_OWN, wanted)}
+    own: dict[int, Any] = {page.id: page for page in connection.execute(_OWN, wanted)}
     now, results = time.time(), list[Submitted | Refused]()
     rows, counts, answered, held, sent = (list[dict[str, Any]]() for _ in range(5))
     for new in every:
