@@ -407,8 +407,8 @@ def new(
         answers = answers or _asked("Which answers are there (1-7, or: no, unsure, yes)", "--answers 'no, yes'")
     study = new_study(folder, corpus, instrument or instrument_of(folder.name, ask or "", answers or ""), raters)
     rehearsed = rehearse(study, people=REHEARSED)
-    found = " ".join(corpus.about.notes)
-    typer.echo(f"{found}\n{folder / STUDY}: {len(corpus.items):,} texts, {raters} people each. Rehearsed:".lstrip())
+    notes = " ".join(corpus.about.notes)
+    typer.echo(f"{notes}\n{folder / STUDY}: {len(corpus.items):,} texts, {raters} people each. Rehearsed:".lstrip())
     typer.echo("\n".join(f"  {sentence}" for sentence in sentences(rehearsed.summary, VIEWS["summary"])))
     typer.echo(
         f"Change the files as you like, then:\n  vantage collect check {folder / STUDY}\n"

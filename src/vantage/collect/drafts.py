@@ -19,7 +19,7 @@ Fields = Mapping[str, Sequence[str]]
 LARGEST: Final = 400_000
 """Most characters of a draft: 24 reasons of maximal length, and more."""
 
-_DROP = delete(drafts).where(drafts.c.participant == bindparam("who"), drafts.c.place == bindparam("where"))
+DROP: Final = delete(drafts).where(drafts.c.participant == bindparam("who"), drafts.c.place == bindparam("where"))
 _ITEM = "item/"
 OF_PAGE: Final = (
     select(drafts.c.fields)
@@ -31,7 +31,7 @@ OF_PAGE: Final = (
 def store(connection: Connection, participant: int, place: str, fields: Fields) -> None:
     """Replaces the draft of a place; one that is too large is not kept."""
     content = json.dumps(fields, ensure_ascii=False)
-    drop_places(connection, [(participant, place)])
+    connection.execute(DROP, {"who": participant, "where": place})
     if len(content) <= LARGEST:
         row = {"participant": participant, "place": place, "fields": content, "at": time.time()}
         connection.execute(drafts.insert(), row)
@@ -52,11 +52,6 @@ def decoded(content: str | None) -> dict[str, list[str]]:
 def drop(connection: Connection, participant: int) -> None:
     """Deletes all drafts of a participant."""
     connection.execute(delete(drafts).where(drafts.c.participant == participant))
-
-
-def drop_places(connection: Connection, places: Sequence[tuple[int, str]]) -> None:
-    """Deletes drafts by participant and place."""
-    connection.execute(_DROP, [{"who": participant, "where": place} for participant, place in places])
 
 
 def item_place(page: int) -> str:

@@ -227,7 +227,8 @@ class _Writer:
                 while len(waiting) < TOGETHER and not self._waiting.empty():
                     waiting.append(self._waiting.get())
                 ended = None in waiting
-                _together(self._engine, [one for one in waiting if one is not None], lock)
+                if every := [one for one in waiting if one is not None]:
+                    _together(self._engine, every, lock)
 
 
 @contextlib.contextmanager

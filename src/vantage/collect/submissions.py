@@ -164,10 +164,9 @@ def save(connection: Connection, every: Sequence[Submission], lease: float) -> l
     A repeated one is stored once. Reservations are extended to `lease` seconds from now.
     """
     wanted = {"pages": [new.page for new in every], "numbers": [new.participant for new in every]}
-    own: dict[int, Row[Any]] = {page.id: page for page in connection.execute(_OWN, wanted)}
+    own: dict[int, Any] = {page.id: page for page in connection.execute(_OWN, wanted)}
     now, results = time.time(), list[Submitted | Refused]()
-    rows, counts, answered, held = (list[dict[str, Any]]() for _ in range(4))
-    drafted: list[tuple[int, str]] = []
+    rows, counts, answered, held, sent = (list[dict[str, Any]]() for _ in range(5))
     for new in every:
         try:
             done = _accepted(connection, own.get(new.page), new)
@@ -181,14 +180,13 @@ def save(connection: Connection, every: Sequence[Submission], lease: float) -> l
         rows.append({**place, "token": new.token, "answers": new.answers, "seconds": new.seconds, "at": now})
         counts += [{**place, "counts": new.evidence}] if new.evidence is not None else []
         answered.append({"of": new.page, "new_revision": done.revision})
-        drafted.append((new.participant, drafts.item_place(new.page)))
+        sent.append({"who": new.participant, "where": drafts.item_place(new.page)})
         if not done.expired:
             held.append({"own": new.participant, "until": now + lease, "count": done.step.answered})
-    for statement, parameters in ((_INSERT, rows), (_COUNTS, counts), (_ANSWERED, answered), (_LEASE, held)):
+    made = ((_INSERT, rows), (_COUNTS, counts), (_ANSWERED, answered), (_LEASE, held), (drafts.DROP, sent))
+    for statement, parameters in made:
         if parameters:
             connection.execute(statement, parameters)
-    if drafted:
-        drafts.drop_places(connection, drafted)
     return results
 
 

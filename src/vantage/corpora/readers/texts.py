@@ -54,7 +54,7 @@ def read(
     for name in ("item", "text", *fields):
         if name in table.frame.columns and name not in mapping.values():
             mapping.setdefault(name, name)
-    found = _find(table.frame, mapping) if keep else []
+    inferred = _find(table.frame, mapping) if keep else []
     if not set(mapping) - {"item"}:
         columns = ", ".join(f"'{column}'" for column in table.frame.columns[:20])
         raise table.fault(f"no column is mapped to the text; the file has {columns}", "pass --map text=COLUMN")
@@ -75,7 +75,7 @@ def read(
         items = items.insert_column(0, pl.Series("item", ids, dtype=pl.String))
     items = items.with_columns(pl.col("item").cast(pl.String))
     unused = [column for column in table.frame.columns if column not in mapping.values()]
-    notes = (*found, f"Columns that were not read: {', '.join(unused)}.") if unused else (*found,)
+    notes = (*inferred, f"Columns that were not read: {', '.join(unused)}.") if unused else (*inferred,)
     name = table.path.name.split(".")[0]
 
     def place(_: str, index: int) -> dict[str, Any]:
@@ -90,11 +90,11 @@ def _find(frame: pl.DataFrame, mapping: dict[str, str]) -> list[str]:
     """Finds the text, where one column alone has sentences, and what names the rows; says what it found."""
     texts = [column for column in frame.columns if facts_of(frame[column], None).kind == "text"]
     named = [column for column in ("id", frame.columns[0]) if column in frame.columns and _names_rows(frame[column])]
-    found = {} if set(mapping) - {"item"} or len(texts) != 1 else {"text": texts[0]}
+    inferred = {} if set(mapping) - {"item"} or len(texts) != 1 else {"text": texts[0]}
     if named and "item" not in mapping and named[0] not in mapping.values():
-        found["item"] = named[0]
-    mapping |= found
-    return [f"The {name} was read from the column '{column}'." for name, column in found.items()]
+        inferred["item"] = named[0]
+    mapping |= inferred
+    return [f"The {name} was read from the column '{column}'." for name, column in inferred.items()]
 
 
 def _names_rows(column: pl.Series) -> bool:
