@@ -145,8 +145,7 @@ def _played(
             if who.participant is not None:
                 free_seats(service, who.participant.number)
             continue
-        wait = who.step()
-        if wait is not None:
+        if (wait := who.step()) is not None:
             heapq.heappush(events, (clock.now + wait, next(order), who))
             continue
         done += 1
