@@ -79,7 +79,7 @@ def test_an_answer_is_an_error_where_nearly_all_others_say_so() -> None:
     rows = {"item": ["a|x"] * 9 + ["a|y"] * 9, "rater": people * 2, "value": [0] * 9 + [1] * 9}
     rows |= {"first_item": ["a"] * 18, "first_question": ["q"] * 18, "given_by": [["z"]] * 18}
     assert measures.defensible(rows, per="answer")["verdict"].to_list() == ["error", "defensible"]
-    with pytest.raises(InputError, match="no answers of a first round"):
+    with pytest.raises(InputError, match="they are not answers from a first round"):
         measures.defensible({"item": ["a"], "rater": ["p"], "value": [1]})
 
 

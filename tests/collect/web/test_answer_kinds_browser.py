@@ -42,6 +42,9 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StudyServ
 def served(folder: Path, instrument: Path) -> Iterator[tuple[StudyService, str]]:
     """A study of two texts on a server of its own."""
     items = [{"text": "It rained."}, {"text": "It snowed."}]
+    if str(instrument) in ("pairwise", "best-worst"):
+        said = ["It rained.", "It snowed.", "The sun came out.", "Fog."]
+        items = [{f"text_{n}": text for n, text in enumerate(said[: 2 if str(instrument) == "pairwise" else 4], 1)}] * 2
     if instrument == ORDERS:
         items = [{"text": "We need work first, and clean air.", "place": "Rome"}] * 2
     service = study_service(folder, str(instrument), items=items, raters=50)
@@ -55,6 +58,37 @@ def served(folder: Path, instrument: Path) -> Iterator[tuple[StudyService, str]]
     server.should_exit = True
     thread.join(5)
     service.close()
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_a_text_that_is_compared_is_chosen_by_pressing_it(browser: Browser, tmp_path: Path, size: str) -> None:
+    for service, address in served(tmp_path, Path("pairwise")):
+        page = opened(browser, address, size)
+        cards = page.locator(".item .panel")
+        assert cards.count() == 2
+        cards.nth(1).click()
+        assert "chosen" in str(cards.nth(1).get_attribute("class"))
+        cards.nth(0).click()
+        assert "chosen" not in str(cards.nth(1).get_attribute("class"))
+        assert fits(page)
+        page.get_by_role("button", name="Save and continue").click()
+        page.wait_for_url("**/item/2")
+        assert [value for value, _ in last(service).values()] == [1.0]
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_best_and_worst_are_chosen_on_the_texts(browser: Browser, tmp_path: Path, size: str) -> None:
+    for service, address in served(tmp_path, Path("best-worst")):
+        page = opened(browser, address, size)
+        assert page.locator(".item .panel button").count() == 8
+        page.get_by_role("button", name="Most: Text C").click()
+        page.get_by_role("button", name="Least: Text D").click()
+        pressed = page.locator(".item [aria-pressed=true]").all()
+        assert [button.get_attribute("aria-label") for button in pressed] == ["Most: Text C", "Least: Text D"]
+        assert fits(page)
+        page.get_by_role("button", name="Save and continue").click()
+        page.wait_for_url("**/item/2")
+        assert {question: value for question, (value, _) in last(service).items()} == {"best": 3.0, "worst": 4.0}
 
 
 def opened(browser: Browser, address: str, size: str = "desktop", *, script: bool = True) -> Page:

@@ -80,8 +80,10 @@ def one_reading(rows: FileRows, given: Mapping[str, Any]) -> dict[str, Any]:
     if named_roles(rows):
         named = {role: role for role in ("item", "rater", "value", "question") if role in rows.schema}
         readings = () if "traits" in options else structure(rows, {"map": named}).readings
-        found = readings[0].options if len(readings) == 1 else {}
-        return options | {name: found[name] for name in ("map", "traits") if name in found}
+        if len(readings) != 1:
+            return options
+        others = {role: name for role, name in readings[0].options["map"].items() if name not in named}
+        return options | {"map": others | named, "traits": readings[0].options.get("traits")}
     shape = structure(rows, options)
     if len(shape.readings) == 1:
         return {**options, **shape.readings[0].options}

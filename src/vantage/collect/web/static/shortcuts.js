@@ -132,6 +132,31 @@
     });
   });
 
+  // Texts that are compared are cards: pressing one chooses it. With several questions, a card has a button for each.
+  const cards = [...document.querySelectorAll(".item .panel")].map((card) => [card, (/^text_(\d+)$/.exec(card.dataset.field) || [])[1]]);
+  const place = (question, code) => question.querySelector(`[type=radio][value="${code}"]`);
+  const sought = cards.length > 1 ? questions.filter((question) => cards.every(([, code]) => code && place(question, code))) : [];
+  cards.forEach(([card, code]) => sought.forEach((question) => {
+    const radio = place(question, code);
+    let button = card;
+    if (sought.length > 1) {
+      button = Object.assign(document.createElement("button"), { type: "button", className: "quiet small", textContent: question.dataset.title });
+      button.setAttribute("aria-label", `${question.dataset.title}: ${card.firstElementChild.textContent}`);
+      card.append(button);
+    } else card.classList.add("pick");
+    const show = () => {
+      button.classList.toggle("chosen", radio.checked);
+      if (button !== card) button.setAttribute("aria-pressed", String(radio.checked));
+    };
+    button.addEventListener("click", () => {
+      if (button === card && String(getSelection())) return;
+      question.dispatchEvent(new Event("reveal", { bubbles: true }));
+      radio.click();
+    });
+    question.addEventListener("change", show);
+    show();
+  }));
+
   // Users must be able to turn single keys off: speech input would press them by accident.
   const toggle = document.getElementById("keys");
   const stored = () => { try { return localStorage.getItem("vantage-keys"); } catch { return null; } };
