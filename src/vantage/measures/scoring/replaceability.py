@@ -190,8 +190,8 @@ def alt_test(
                 rows.append({**head, **summary, "answered": _answered(mine, keys), **options, "left_out": left_out})
     if rows and all(row["model"] is None for row in rows):
         raise InputError("all raters are people, so there is no model to test", remedy="name it with the option models")
-    verdicts = cs.by_name("passes", "stands_in", require_all=False)
-    return table(rows, names(by)).with_columns(verdicts.cast(pl.Boolean))
+    decided = cs.by_name("passes", "stands_in", require_all=False)
+    return table(rows, names(by)).with_columns(decided.cast(pl.Boolean))
 
 
 @dataclass(frozen=True, slots=True)
