@@ -87,7 +87,9 @@ def test_the_model_and_what_takes_no_reading(found: dict[str, pl.DataFrame]) -> 
     assert unread["floor"] == pytest.approx(min(guesses.values()))
     assert guesses[unread["floor_rater"]] == min(guesses.values())
     assert unread["skill"] == pytest.approx((unread["floor"] - unread["delta"]) / (unread["floor"] - unread["ceiling"]))
-    assert found["models-alternative"]["passes"].to_list() == [True]
+    (tried,) = found["models-alternative"].rows(named=True)
+    assert (tried["tested"], tried["estimate"], tried["passes"]) == (2, 1.0, None)
+    assert tried["reason"].endswith("a verdict needs 3")
     assert set(found["models-replies"]["status"]) == {"answered"}
 
 

@@ -187,6 +187,8 @@ def alt_test(
                         persons, mine, keys, scales, nominal=chosen == "accuracy", groups=bootstrap.groups
                     )
                     summary |= {"worse_for": worse, "stands_in": worse is None}
+                if summary["tested"] < _FEWEST:
+                    summary |= dict.fromkeys(("passes", "stands_in"))
                 rows.append({**head, **summary, "answered": _answered(mine, keys), **options, "left_out": left_out})
     if rows and all(row["model"] is None for row in rows):
         raise InputError("all raters are people, so there is no model to test", remedy="name it with the option models")
@@ -271,9 +273,9 @@ class Trial:
         rate = winning_rate(verdicts) or 0.0
         advantage = _advantage(wins, tested, how, [trial.wins for trial in without])
         named = {"advantage": "estimate", "advantage_low": "low", "advantage_high": "high", "advantage_over": "over"}
-        row |= {**{k: advantage[v] for k, v in named.items()}, "estimate": rate}
+        row |= {**{k: advantage[v] for k, v in named.items()}, "passes": rate >= PASSED, "estimate": rate}
         if len(tested) >= _FEWEST:
-            return {**row, "passes": rate >= PASSED}
+            return row
         few = f"{len(tested)} of {len(self.people)} people could be tested (others share too few items with the model)"
         return {**row, "reason": f"{few}; a verdict needs {_FEWEST}"}
 
